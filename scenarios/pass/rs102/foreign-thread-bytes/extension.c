@@ -1,0 +1,39 @@
+/* The cured twin: the thread attaches before it allocates. */
+#include <Python.h>
+#include <pthread.h>
+
+static void *receive(void *packet)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *bytes = PyBytes_FromStringAndSize(packet, 4096);
+    PyGILState_Release(state);
+    return bytes;
+}
+
+static PyObject *poll(PyObject *module, PyObject *unused)
+{
+    static char packet[4096];
+    pthread_t thread;
+    void *bytes = NULL;
+    (void)module;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_create(&thread, NULL, receive, packet);
+    pthread_join(thread, &bytes);
+    Py_END_ALLOW_THREADS
+    return bytes;
+}
+
+static PyMethodDef methods[] = {
+    {"poll", poll, METH_NOARGS, "Receive one packet."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "extension", NULL, -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_extension(void)
+{
+    return PyModule_Create(&definition);
+}

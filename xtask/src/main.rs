@@ -1,0 +1,4 @@
+//! The one developer door: `cargo xtask <task>`.
+#![forbid(unsafe_code)]
+
+fn main() {}
