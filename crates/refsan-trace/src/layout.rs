@@ -454,6 +454,7 @@ const _: () = {
 };
 
 /// The text in a fixed field: up to the first zero byte, lossily decoded.
+#[cfg(feature = "reader")]
 pub fn text(field: &[u8]) -> String {
     let end = field
         .iter()

@@ -384,6 +384,8 @@ impl Trace {
                     self.read_record(offset as u64, kind, body);
                     offset += size;
                 }
+                // Set aside, but the file found no room to grow: nothing was ever written here.
+                None if rest.iter().all(|byte| *byte == 0) => break,
                 None => {
                     // A record that its thread did not finish, or a cut file: look for the next.
                     if !lost {

@@ -1,0 +1,91 @@
+//! Reads memory that may not be there: the kernel says no where a load would fault.
+
+use core::ffi::c_void;
+
+use refsan_interpreter::Memory;
+
+/// The memory of this process.
+pub struct OwnMemory;
+
+impl Memory for OwnMemory {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> bool {
+        read(address, buffer) == buffer.len()
+    }
+}
+
+/// Copies memory; returns how many bytes could be read from the start.
+fn read(address: u64, buffer: &mut [u8]) -> usize {
+    let local = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: address as *mut c_void,
+        iov_len: buffer.len(),
+    };
+    // SAFETY: the kernel checks the remote range; the local one is the buffer.
+    let count = unsafe {
+        libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0)
+    };
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// A word at an address.
+pub fn word(address: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    OwnMemory
+        .read(address, &mut bytes)
+        .then(|| u64::from_ne_bytes(bytes))
+}
+
+/// Copies as many whole pages' worth from `address` on as can be read; returns the bytes copied.
+pub fn read_prefix(address: u64, buffer: &mut [u8]) -> usize {
+    let mut done = 0;
+    while done < buffer.len() {
+        let position = address + done as u64;
+        // Up to the end of the page: a range is either readable as a whole or not at all.
+        let step = (4096 - (position % 4096) as usize).min(buffer.len() - done);
+        let Some(part) = buffer.get_mut(done..done + step) else {
+            break;
+        };
+        if read(position, part) != step {
+            break;
+        }
+        done += step;
+    }
+    done
+}
+
+/// How many bytes can be read from `address` on, at most `limit`, in one system call.
+pub fn readable(address: u64, limit: usize) -> usize {
+    const PAGES: usize = 257;
+    let mut byte = [0_u8; PAGES];
+    let mut remote = [libc::iovec {
+        iov_base: core::ptr::null_mut(),
+        iov_len: 1,
+    }; PAGES];
+    let first_page = address & !4095;
+    let pages = ((address - first_page) as usize + limit)
+        .div_ceil(4096)
+        .min(PAGES);
+    for (index, place) in remote.iter_mut().enumerate().take(pages) {
+        place.iov_base = (first_page + 4096 * index as u64) as *mut c_void;
+    }
+    let local = libc::iovec {
+        iov_base: byte.as_mut_ptr().cast(),
+        iov_len: pages,
+    };
+    // SAFETY: the kernel checks the remote ranges; the local one is `byte`, at least as long.
+    let count = unsafe {
+        libc::process_vm_readv(
+            libc::getpid(),
+            &raw const local,
+            1,
+            remote.as_ptr(),
+            pages as u64,
+            0,
+        )
+    };
+    let end = first_page + 4096 * u64::try_from(count).unwrap_or(0);
+    (end.saturating_sub(address) as usize).min(limit)
+}
