@@ -1,0 +1,131 @@
+//! Threads that ask for a thread state while or after the interpreter is finalized: RS203.
+//!
+//! One such thread may leave up to two events: that it asked, and what became of it. And one that
+//! had asked before finalization began leaves only the second, or nothing but its entry in the
+//! thread table when the process was killed.
+
+use refsan_model::{Phase, RuleId, Severity};
+use refsan_trace::layout::{event_kind, thread_entry_state};
+use refsan_trace::{Event, Site, Trace};
+
+use crate::detection::{Detection, Outcome, phase};
+
+pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
+    let mut detections: Vec<Detection> = Vec::new();
+    for site in &trace.sites {
+        let Some(outcome) = outcome(site.kind) else {
+            continue;
+        };
+        let events = trace
+            .events
+            .iter()
+            .filter(|event| is_of(event, site))
+            .cloned()
+            .collect();
+        add(&mut detections, detection(trace, site, outcome, events));
+    }
+    if trace.header.finalizing_seen != 0 || trace.header.finalized_seen != 0 {
+        detect_unreported(trace, &mut detections);
+    }
+    detections
+}
+
+/// Threads that were inside a call when the process was killed, after finalization had been seen.
+fn detect_unreported(trace: &Trace, detections: &mut Vec<Detection>) {
+    for thread in &trace.threads {
+        let was_reported = trace
+            .events
+            .iter()
+            .any(|event| event.tid == thread.tid && outcome(event.kind).is_some());
+        if thread.state != thread_entry_state::ATTACHING || was_reported {
+            continue;
+        }
+        let finalized = trace.header.finalized_seen != 0;
+        let life = if finalized {
+            refsan_trace::layout::life::FINALIZED
+        } else {
+            refsan_trace::layout::life::FINALIZING
+        };
+        let site = Site {
+            return_address: thread.registers.rip,
+            count: 1,
+            module: thread.module,
+            slot: thread.slot,
+            kind: event_kind::ATTACH_NEVER_RETURNED,
+            life,
+        };
+        add(
+            detections,
+            detection(trace, &site, Outcome::NeverReturned, Vec::new()),
+        );
+    }
+}
+
+fn outcome(kind: u8) -> Option<Outcome> {
+    match kind {
+        event_kind::ATTACH => Some(Outcome::Asked),
+        event_kind::ATTACH_NEVER_RETURNED => Some(Outcome::NeverReturned),
+        event_kind::ATTACH_ENDED_THREAD => Some(Outcome::ThreadEnded),
+        _ => None,
+    }
+}
+
+fn is_of(event: &Event, site: &Site) -> bool {
+    (
+        event.module,
+        event.slot,
+        event.return_address,
+        event.kind,
+        event.life,
+    ) == (
+        site.module,
+        site.slot,
+        site.return_address,
+        site.kind,
+        site.life,
+    )
+}
+
+fn detection(trace: &Trace, site: &Site, outcome: Outcome, events: Vec<Event>) -> Detection {
+    let slot = trace.slot(site.module, site.slot);
+    Detection {
+        rule: RuleId::AttachDuringFinalization,
+        severity: Severity::Error,
+        phase: phase(site.life),
+        count: site.count,
+        module: site.module,
+        call: slot.map(|slot| slot.name.clone()).unwrap_or_default(),
+        return_address: site.return_address,
+        outcome: Some(outcome),
+        events,
+    }
+}
+
+/// Joins what was seen of the same call: how the thread ended tells more than that it asked, and
+/// each thread that ended had asked.
+fn add(detections: &mut Vec<Detection>, new: Detection) {
+    let same = detections.iter_mut().find(|old| {
+        (old.module, &old.call, old.return_address) == (new.module, &new.call, new.return_address)
+    });
+    let Some(old) = same else {
+        detections.push(new);
+        return;
+    };
+    old.count = old.count.max(new.count);
+    old.phase = earlier(old.phase, new.phase);
+    if new.outcome > old.outcome {
+        old.outcome = new.outcome;
+        let older = std::mem::replace(&mut old.events, new.events);
+        old.events.extend(older);
+    } else {
+        old.events.extend(new.events);
+    }
+}
+
+fn earlier(one: Phase, other: Phase) -> Phase {
+    one.min(other)
+}
+
+#[cfg(test)]
+#[path = "attach_tests.rs"]
+mod tests;

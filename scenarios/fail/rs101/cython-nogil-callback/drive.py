@@ -1,0 +1,7 @@
+import signal
+
+import extension
+
+signal.alarm(30)
+extension.keep(["forgotten by the engine"])
+print(extension.run())

@@ -1,0 +1,5 @@
+/* The library that is found by RUNPATH. */
+int plugin_version(void)
+{
+    return 7;
+}

@@ -1,0 +1,32 @@
+// The cured twin: the GIL is released around the native work only, in a scope that ends
+// before the temporary does.
+#ifndef NDEBUG
+#define NDEBUG // as wheels are built: nanobind then does not test for the GIL itself
+#endif
+#include <nanobind/nanobind.h>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+std::vector<nb::object> pending;
+
+void consume()
+{
+    nb::object item = std::move(pending.back());
+    pending.pop_back();
+    nb::gil_scoped_release released;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+} // namespace
+
+NB_MODULE(extension, m)
+{
+    m.def("produce", [](nb::object item) { pending.push_back(std::move(item)); });
+    m.def("consume", &consume);
+}

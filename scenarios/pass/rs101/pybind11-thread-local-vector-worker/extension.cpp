@@ -1,0 +1,25 @@
+// The cured twin: the worker calls forget() before it ends (drive.py).
+#ifndef NDEBUG
+#define NDEBUG // as wheels are built: pybind11 then does not test for the GIL itself
+#endif
+#include <pybind11/pybind11.h>
+#include <utility>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace {
+
+std::vector<py::object> &remembered()
+{
+    static thread_local std::vector<py::object> objects;
+    return objects;
+}
+
+} // namespace
+
+PYBIND11_MODULE(extension, m)
+{
+    m.def("remember", [](py::object object) { remembered().push_back(std::move(object)); });
+    m.def("forget", [] { remembered().clear(); });
+}

@@ -1,0 +1,6 @@
+import signal
+
+import extension
+
+signal.alarm(30)
+print(extension.run())

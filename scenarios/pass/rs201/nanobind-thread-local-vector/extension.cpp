@@ -1,0 +1,28 @@
+// The cured twin: forget() runs as a callback of Python's atexit, so that the main
+// thread's vector is empty when it is destroyed.
+#ifndef NDEBUG
+#define NDEBUG // as wheels are built: nanobind then does not test for the GIL itself
+#endif
+#include <nanobind/nanobind.h>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace {
+
+std::vector<nb::object> &remembered()
+{
+    static thread_local std::vector<nb::object> objects;
+    return objects;
+}
+
+} // namespace
+
+NB_MODULE(extension, m)
+{
+    m.def("remember", [](nb::object object) { remembered().push_back(std::move(object)); });
+    m.def("forget", [] { remembered().clear(); });
+    // While the interpreter lives; the destructor then finds nothing.
+    nb::module_::import_("atexit").attr("register")(m.attr("forget"));
+}

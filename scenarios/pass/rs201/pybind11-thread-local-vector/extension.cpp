@@ -1,0 +1,28 @@
+// The cured twin: forget() runs as a callback of Python's atexit, so that the main
+// thread's vector is empty when it is destroyed.
+#ifndef NDEBUG
+#define NDEBUG // as wheels are built: pybind11 then does not test for the GIL itself
+#endif
+#include <pybind11/pybind11.h>
+#include <utility>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace {
+
+std::vector<py::object> &remembered()
+{
+    static thread_local std::vector<py::object> objects;
+    return objects;
+}
+
+} // namespace
+
+PYBIND11_MODULE(extension, m)
+{
+    m.def("remember", [](py::object object) { remembered().push_back(std::move(object)); });
+    m.def("forget", [] { remembered().clear(); });
+    // While the interpreter lives; the destructor then finds nothing.
+    py::module_::import("atexit").attr("register")(m.attr("forget"));
+}

@@ -1,0 +1,37 @@
+/* The cured twin: the destructor does nothing once the interpreter is gone. */
+#include <Python.h>
+
+static int opened;
+
+__attribute__((destructor)) static void close_resource(void)
+{
+    PyObject *logging;
+    if (!opened || !Py_IsInitialized()) {
+        return;
+    }
+    logging = PyImport_ImportModule("logging");
+    Py_XDECREF(logging);
+    opened = 0;
+}
+
+static PyObject *open_resource(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    opened = 1;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"open", open_resource, METH_NOARGS, "Open the resource."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "extension", NULL, -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_extension(void)
+{
+    return PyModule_Create(&definition);
+}

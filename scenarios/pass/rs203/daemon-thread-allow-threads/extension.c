@@ -1,0 +1,28 @@
+/* The cured twin is in drive.py: the daemon thread is stopped and joined by an atexit
+ * callback, before finalization begins. */
+#include <Python.h>
+#include <unistd.h>
+
+static PyObject *wait_for_work(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    usleep(2000);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"wait", wait_for_work, METH_NOARGS, "Wait without the GIL."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "extension", NULL, -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_extension(void)
+{
+    return PyModule_Create(&definition);
+}
