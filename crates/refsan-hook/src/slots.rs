@@ -118,9 +118,9 @@ fn last_is_relocated(image: &Image<'_>, dynamic: &Dynamic, table: &[Rela64<LE>])
     });
     last.is_none_or(|entry| {
         let address = image.bias.wrapping_add(entry.r_offset.get(LE) as usize);
-        // Before relocation a slot holds zero or an address of the file, below the load address.
-        image
-            .items::<u64>(address, 1)
-            .is_some_and(|value| value[0] as usize > image.bias)
+        // Before relocation a slot holds zero or an address as the file has it: below its length.
+        let length = image.range().len();
+        let unrelocated = |value: usize| value == 0 || (image.bias != 0 && value < length);
+        image.items::<u64>(address, 1).is_some_and(|value| !unrelocated(value[0] as usize))
     })
 }

@@ -18,7 +18,9 @@ pub const FRAME_LIMIT: usize = 256;
 /// The addresses of a stack's frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unwound {
-    /// Return addresses, innermost first; the first is that of the watched call itself.
+    /// Return addresses, innermost first; the first is that of the watched call itself. Of an
+    /// instruction at which a signal struck it is the address plus one, so that all are looked up
+    /// alike.
     pub addresses: Vec<u64>,
     /// The walk ended before the first function of the thread was reached.
     pub truncated: bool,
@@ -77,6 +79,8 @@ pub(crate) fn unwind(stack: &StackMemory, mut locate: impl FnMut(u64) -> Locatio
     let mut location = locate(address.wrapping_sub(1));
     while addresses.len() < FRAME_LIMIT {
         let (next, trust) = match walk.step(address, &location) {
+            // Return addresses are looked up one byte before; here the instruction itself counts.
+            Step::Caller(next, Trust::Interrupted) => (next.wrapping_add(1), Trust::Interrupted),
             Step::Caller(next, trust) => (next, trust),
             Step::Root => return unwound(addresses, false),
             Step::Lost => break,
@@ -185,10 +189,15 @@ fn is_plausible(address: u64, location: &Location, trust: Trust) -> bool {
     match location {
         Location::File(image, bias) => {
             let address = address.wrapping_sub(*bias);
-            match trust {
-                Trust::Interrupted => image.binary.is_code(address),
-                _ => code::call_before(&image.binary, address).is_some(),
-            }
+            let looked_up = address.wrapping_sub(1);
+            // A signal handler returns to code that nothing called, and that code to where the
+            // signal struck.
+            trust == Trust::Interrupted && image.binary.is_code(looked_up)
+                || code::call_before(&image.binary, address).is_some()
+                || image
+                    .unwind_sections()
+                    .and_then(|sections| sections.covering(looked_up))
+                    .is_some_and(|entry| entry.is_signal_frame)
         }
         Location::Unreadable => true,
         // Code made at run time has no file; a guess that leads there is probably none.

@@ -69,10 +69,8 @@ pub struct Record {
 #[derive(Debug, Args)]
 pub struct ProgramArguments {
     /// Run this module with the interpreter of the environment: `-m pytest tests/`.
-    #[arg(short, value_name = "MODULE", conflicts_with = "module_by_command")]
+    #[arg(short, value_name = "MODULE")]
     pub module: Option<OsString>,
-    #[arg(skip)]
-    module_by_command: (),
     /// The program and its arguments.
     #[arg(
         trailing_var_arg = true,
