@@ -181,18 +181,7 @@ impl Binary {
         self.code_segment(address).is_some()
     }
 
-    /// The lowest and the end of the highest loaded address.
-    pub(crate) fn address_range(&self) -> std::ops::Range<u64> {
-        let start = self.segments.iter().map(|segment| segment.address).min();
-        let end = self
-            .segments
-            .iter()
-            .map(|s| s.address.saturating_add(s.size))
-            .max();
-        start.unwrap_or(0)..end.unwrap_or(0)
-    }
-
-    /// The file's bytes from `start` on, in steps, until `each` has seen them all.
+    /// Shows all bytes of the file to `each`, in pieces; `None` where they cannot be read.
     pub(crate) fn for_each_piece(&self, mut each: impl FnMut(&[u8])) -> Option<()> {
         let mut buffer = vec![0; 1 << 16];
         let mut offset = 0;

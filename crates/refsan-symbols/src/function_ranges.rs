@@ -1,9 +1,9 @@
 //! Where functions begin and end, from `.eh_frame`: stripped files have it too.
 
-use std::ops::Range;
-use std::sync::Arc;
-
-use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, UnwindSection};
+use gimli::{
+    BaseAddresses, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice, FrameDescriptionEntry,
+    LittleEndian, UnwindSection,
+};
 
 use crate::binary::{Binary, Section};
 
@@ -23,51 +23,52 @@ impl FunctionRange {
     }
 }
 
-/// One entry of `.eh_frame`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) range: FunctionRange,
+/// What `.eh_frame` says of one function, or of one part of it.
+pub(crate) struct Entry<'a> {
+    pub(crate) description: FrameDescriptionEntry<EndianSlice<'a, LittleEndian>>,
+}
+
+impl Entry<'_> {
+    pub(crate) fn range(&self) -> FunctionRange {
+        FunctionRange {
+            start: self.description.initial_address(),
+            end: self.description.end_address(),
+        }
+    }
+
     /// The frame is the one that the kernel builds to run a signal handler.
-    pub(crate) is_signal_frame: bool,
+    pub(crate) fn is_signal_frame(&self) -> bool {
+        self.description.is_signal_trampoline()
+    }
 }
 
 /// The unwind sections of a file.
 #[derive(Debug)]
 pub(crate) struct UnwindSections {
-    pub(crate) eh_frame: Arc<[u8]>,
-    pub(crate) eh_frame_range: Range<u64>,
-    pub(crate) header: Option<(Arc<[u8]>, Range<u64>)>,
-    pub(crate) text_range: Option<Range<u64>>,
-    pub(crate) got_range: Option<Range<u64>>,
-    bases: BaseAddresses,
-    /// The ranges, sorted, where the file brings no table of its own.
-    sorted: Vec<(FunctionRange, bool)>,
+    eh_frame: Vec<u8>,
+    eh_frame_start: u64,
+    /// `.eh_frame_hdr`, if it is there and has a table to search.
+    header: Option<Vec<u8>>,
+    pub(crate) bases: BaseAddresses,
+    /// The same table, where the file brings none of its own.
+    sorted: Vec<(FunctionRange, EhFrameOffset)>,
 }
 
 impl UnwindSections {
     /// Reads the sections; `None` where a file has none.
     pub(crate) fn read(binary: &Binary) -> Option<UnwindSections> {
+        let start = |section: Option<&Section>| section.map_or(0, |section| section.address);
         let section = binary.section(".eh_frame")?;
-        let eh_frame: Arc<[u8]> = binary.contents(section)?.into();
-        let header_section = binary.section(".eh_frame_hdr");
-        let header = header_section.and_then(|section| {
-            let contents = binary.contents(section)?;
-            Some((contents.into(), range_of(section)))
-        });
-        let text_range = binary.section(".text").map(range_of);
-        let got_range = binary.section(".got").map(range_of);
-        let start = |range: &Option<Range<u64>>| range.as_ref().map_or(0, |range| range.start);
+        let header = binary.section(".eh_frame_hdr");
         let bases = BaseAddresses::default()
             .set_eh_frame(section.address)
-            .set_eh_frame_hdr(header_section.map_or(0, |section| section.address))
-            .set_text(start(&text_range))
-            .set_got(start(&got_range));
+            .set_eh_frame_hdr(start(header))
+            .set_text(start(binary.section(".text")))
+            .set_got(start(binary.section(".got")));
         let mut sections = UnwindSections {
-            eh_frame,
-            eh_frame_range: range_of(section),
-            header,
-            text_range,
-            got_range,
+            eh_frame: binary.contents(section)?,
+            eh_frame_start: section.address,
+            header: header.and_then(|section| binary.contents(section)),
             bases,
             sorted: Vec::new(),
         };
@@ -79,88 +80,60 @@ impl UnwindSections {
     }
 
     /// The entry that covers the address.
-    pub(crate) fn covering(&self, address: u64) -> Option<Entry> {
-        let entry = if self.header.is_some() {
-            self.look_up(address)
+    pub(crate) fn covering(&self, address: u64) -> Option<Entry<'_>> {
+        let offset = if self.header.is_some() {
+            self.look_up(address)?
         } else {
-            let index = self
-                .sorted
-                .partition_point(|(range, _)| range.start <= address);
-            let (range, is_signal_frame) = *self.sorted.get(index.checked_sub(1)?)?;
-            Some(Entry {
-                range,
-                is_signal_frame,
-            })
+            let starts_before = |(range, _): &(FunctionRange, _)| range.start <= address;
+            let index = self.sorted.partition_point(starts_before);
+            self.sorted.get(index.checked_sub(1)?)?.1
         };
-        entry.filter(|entry| entry.range.contains(address))
+        let parse_common = EhFrame::cie_from_offset;
+        let description = self
+            .frames()
+            .fde_from_offset(&self.bases, offset, parse_common);
+        let entry = Entry {
+            description: description.ok()?,
+        };
+        entry.range().contains(address).then_some(entry)
     }
 
-    fn frames(&self) -> EhFrame<EndianSlice<'_, LittleEndian>> {
+    pub(crate) fn frames(&self) -> EhFrame<EndianSlice<'_, LittleEndian>> {
         let mut frames = EhFrame::new(&self.eh_frame, LittleEndian);
         frames.set_address_size(8);
         frames
     }
 
     fn has_table(&self) -> bool {
-        let Some((header, _)) = &self.header else {
+        let Some(header) = &self.header else {
             return false;
         };
-        EhFrameHdr::new(header, LittleEndian)
-            .parse(&self.bases, 8)
-            .is_ok_and(|header| {
-                // Its offsets are relative to where it says that the entries begin.
-                let begin = header.eh_frame_ptr().direct();
-                header.table().is_some() && begin.ok() == Some(self.eh_frame_range.start)
-            })
+        let header = EhFrameHdr::new(header, LittleEndian).parse(&self.bases, 8);
+        header.is_ok_and(|header| header.table().is_some())
     }
 
-    fn look_up(&self, address: u64) -> Option<Entry> {
-        let (header, _) = self.header.as_ref()?;
-        let header = EhFrameHdr::new(header, LittleEndian)
-            .parse(&self.bases, 8)
-            .ok()?;
+    fn look_up(&self, address: u64) -> Option<EhFrameOffset> {
+        let header = EhFrameHdr::new(self.header.as_ref()?, LittleEndian);
+        let header = header.parse(&self.bases, 8).ok()?;
         let pointer = header.table()?.lookup(address, &self.bases).ok()?;
         // A damaged table can point anywhere.
-        let offset = pointer
-            .direct()
-            .ok()?
-            .checked_sub(self.eh_frame_range.start)?;
-        let offset = gimli::EhFrameOffset(usize::try_from(offset).ok()?);
-        let parse_common = EhFrame::cie_from_offset;
-        let entry = self
-            .frames()
-            .fde_from_offset(&self.bases, offset, parse_common);
-        let entry = entry.ok()?;
-        Some(Entry {
-            range: FunctionRange {
-                start: entry.initial_address(),
-                end: entry.end_address(),
-            },
-            is_signal_frame: entry.is_signal_trampoline(),
-        })
+        let offset = pointer.direct().ok()?.checked_sub(self.eh_frame_start)?;
+        Some(EhFrameOffset(usize::try_from(offset).ok()?))
     }
 
-    fn all(&self) -> Vec<(FunctionRange, bool)> {
+    fn all(&self) -> Vec<(FunctionRange, EhFrameOffset)> {
         let frames = self.frames();
         let mut entries = frames.entries(&self.bases);
         let mut all = Vec::new();
         while let Ok(Some(entry)) = entries.next() {
             if let gimli::CieOrFde::Fde(partial) = entry
-                && let Ok(entry) =
-                    partial.parse(|section, bases, offset| section.cie_from_offset(bases, offset))
+                && let Ok(description) = partial.parse(EhFrame::cie_from_offset)
             {
-                let range = FunctionRange {
-                    start: entry.initial_address(),
-                    end: entry.end_address(),
-                };
-                all.push((range, entry.is_signal_trampoline()));
+                let offset = EhFrameOffset(description.offset());
+                all.push((Entry { description }.range(), offset));
             }
         }
         all.sort_by_key(|(range, _)| range.start);
         all
     }
-}
-
-fn range_of(section: &Section) -> Range<u64> {
-    section.address..section.address.saturating_add(section.size)
 }

@@ -93,8 +93,8 @@ fn dl_fini(image: &Image) -> Option<Landmark> {
 
 fn function_starting_at(image: &Image, start: u64) -> Option<(FunctionRange, Body)> {
     let entry = image.unwind_sections()?.covering(start)?;
-    let body = || Body::read(&image.binary, entry.range);
-    (entry.range.start == start).then(|| (entry.range, body()))
+    let range = entry.range();
+    (range.start == start).then(|| (range, Body::read(&image.binary, range)))
 }
 
 /// `libc.so.6`, or the separate `libpthread.so.0` before version 2.34.
@@ -185,8 +185,8 @@ impl Library<'_> {
         let sections = self.image.unwind_sections()?;
         let mut after = entered.end..entered.end.checked_add(GAP)?;
         let thread = after.find_map(|address| sections.covering(address))?;
-        let body = Body::read(&self.image.binary, thread.range);
-        body.calls_indirectly().then_some((thread.range, body))
+        let body = Body::read(&self.image.binary, thread.range());
+        body.calls_indirectly().then_some((thread.range(), body))
     }
 
     /// `start_thread` calls it; it works on the table that `pthread_key_create` works on.

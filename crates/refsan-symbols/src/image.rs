@@ -12,7 +12,9 @@ use crate::demangle::demangle;
 use crate::function_ranges::UnwindSections;
 use crate::glibc::{self, Landmark};
 use crate::symbol_table::{SymbolTable, TableKind};
-use crate::unwind::FileUnwinder;
+
+/// What a signal handler returns to, by its name in the C library.
+const SIGNAL_RETURN: &str = "__restore_rt";
 
 /// A function, or one that was inlined, at an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +29,6 @@ pub(crate) struct Image {
     pub(crate) binary: Binary,
     debug_directories: Vec<PathBuf>,
     unwind_sections: OnceCell<Option<UnwindSections>>,
-    unwinder: OnceCell<Option<FileUnwinder>>,
     full_table: OnceCell<Option<SymbolTable>>,
     dynamic_table: OnceCell<Option<SymbolTable>>,
     separate: OnceCell<Option<Separate>>,
@@ -47,7 +48,6 @@ impl Image {
             binary: Binary::open(path)?,
             debug_directories: debug_directories.to_owned(),
             unwind_sections: OnceCell::new(),
-            unwinder: OnceCell::new(),
             full_table: OnceCell::new(),
             dynamic_table: OnceCell::new(),
             separate: OnceCell::new(),
@@ -59,11 +59,6 @@ impl Image {
     pub(crate) fn unwind_sections(&self) -> Option<&UnwindSections> {
         let read = || UnwindSections::read(&self.binary);
         self.unwind_sections.get_or_init(read).as_ref()
-    }
-
-    pub(crate) fn unwinder(&self) -> Option<&FileUnwinder> {
-        let build = || Some(FileUnwinder::new(&self.binary, self.unwind_sections()?));
-        self.unwinder.get_or_init(build).as_ref()
     }
 
     pub(crate) fn dynamic_table(&self) -> Option<&SymbolTable> {
@@ -109,6 +104,13 @@ impl Image {
         } else {
             SymbolQuality::None
         }
+    }
+
+    fn is_signal_return(&self, address: u64) -> bool {
+        let entry = self
+            .unwind_sections()
+            .and_then(|sections| sections.covering(address));
+        entry.is_some_and(|entry| entry.is_signal_frame())
     }
 
     fn full_table(&self) -> Option<&SymbolTable> {
@@ -176,5 +178,9 @@ impl Image {
             .or_else(separate)
             .or_else(exported)
             .or_else(|| glibc::name_at(self.landmarks(), address).map(str::to_owned))
+            .or_else(|| {
+                self.is_signal_return(address)
+                    .then(|| SIGNAL_RETURN.to_owned())
+            })
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod cfi;
 mod code;
 mod debug_file;
 mod demangle;

@@ -100,9 +100,10 @@ impl Symbolizer {
     /// The function that covers an address, by the unwind information; in addresses of the process.
     pub fn function_covering(&mut self, trace: &Trace, address: u64) -> Option<FunctionRange> {
         let module = module_at(trace, address)?;
-        let sections = self.image(module)?;
-        let sections = sections.unwind_sections()?;
-        let range = sections.covering(address.wrapping_sub(module.bias))?.range;
+        let image = self.image(module)?;
+        let sections = image.unwind_sections()?;
+        let entry = sections.covering(address.wrapping_sub(module.bias))?;
+        let range = entry.range();
         Some(FunctionRange {
             start: range.start.wrapping_add(module.bias),
             end: range.end.wrapping_add(module.bias),

@@ -1,15 +1,12 @@
 //! Walks up a recorded stack.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
-use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
+use gimli::X86_64;
 use refsan_trace::StackMemory;
 
-use crate::binary::Binary;
+use crate::cfi::{self, Caller, Registers};
 use crate::code;
-use crate::function_ranges::UnwindSections;
 use crate::image::Image;
 
 /// Stacks are walked up to this many frames.
@@ -26,35 +23,6 @@ pub struct Unwound {
     pub truncated: bool,
 }
 
-/// The unwinder of one file, in the file's own addresses, so that it serves every process.
-pub(crate) struct FileUnwinder(UnwinderX86_64<Arc<[u8]>>);
-
-impl FileUnwinder {
-    pub(crate) fn new(binary: &Binary, sections: &UnwindSections) -> FileUnwinder {
-        let header = sections.header.as_ref();
-        let information = ExplicitModuleSectionInfo {
-            base_svma: binary.address_range().start,
-            text_svma: sections.text_range.clone(),
-            got_svma: sections.got_range.clone(),
-            eh_frame_svma: Some(sections.eh_frame_range.clone()),
-            eh_frame: Some(Arc::clone(&sections.eh_frame)),
-            eh_frame_hdr_svma: header.map(|(_, range)| range.clone()),
-            eh_frame_hdr: header.map(|(bytes, _)| Arc::clone(bytes)),
-            ..Default::default()
-        };
-        let range = binary.address_range();
-        let name = binary.path.to_string_lossy().into_owned();
-        let mut unwinder = UnwinderX86_64::new();
-        unwinder.add_module(framehop::Module::new(
-            name,
-            range.clone(),
-            range.start,
-            information,
-        ));
-        FileUnwinder(unwinder)
-    }
-}
-
 /// Where an address lies.
 pub(crate) enum Location {
     /// In a file that can be read; the second is the load bias.
@@ -65,123 +33,74 @@ pub(crate) enum Location {
     Nowhere,
 }
 
-/// Walks up the stack; `locate` tells where an address lies.
-pub(crate) fn unwind(stack: &StackMemory, mut locate: impl FnMut(u64) -> Location) -> Unwound {
-    let registers = &stack.registers;
-    let mut walk = Walk {
-        stack,
-        registers: UnwindRegsX86_64::new(registers.rip, registers.rsp, registers.rbp),
-        cache: CacheX86_64::new(),
-        without_information: UnwinderX86_64::new(),
-    };
-    let mut addresses = vec![registers.rip];
-    let mut address = registers.rip;
-    let mut location = locate(address.wrapping_sub(1));
-    while addresses.len() < FRAME_LIMIT {
-        let (next, trust) = match walk.step(address, &location) {
-            // Return addresses are looked up one byte before; here the instruction itself counts.
-            Step::Caller(next, Trust::Interrupted) => (next.wrapping_add(1), Trust::Interrupted),
-            Step::Caller(next, trust) => (next, trust),
-            Step::Root => return unwound(addresses, false),
-            Step::Lost => break,
-        };
-        let next_location = locate(next.wrapping_sub(1));
-        if !is_plausible(next, &next_location, trust) {
-            break;
-        }
-        addresses.push(next);
-        (address, location) = (next, next_location);
-    }
-    unwound(addresses, true)
-}
-
-fn unwound(addresses: Vec<u64>, truncated: bool) -> Unwound {
-    Unwound {
-        addresses,
-        truncated,
-    }
-}
-
 /// How a frame's caller was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trust {
     /// The file's unwind information says so.
     Described,
-    /// As `Described`, and the frame is one that a signal interrupted: no call led to it.
+    /// As `Described`, and it is code that a signal interrupted: no call led to it.
     Interrupted,
     /// The frame pointer was followed without knowing that it is one.
     Guessed,
 }
 
-enum Step {
-    Caller(u64, Trust),
-    Root,
-    Lost,
-}
-
-struct Walk<'a> {
-    stack: &'a StackMemory,
-    registers: UnwindRegsX86_64,
-    cache: CacheX86_64,
-    without_information: UnwinderX86_64<Vec<u8>>,
-}
-
-impl Walk<'_> {
-    fn step(&mut self, address: u64, location: &Location) -> Step {
-        let mut is_beyond = false;
-        let stack = self.stack;
-        let mut read = |address| {
-            word(stack, address).ok_or_else(|| {
-                is_beyond = true;
-            })
+/// Walks up the stack; `locate` tells where an address lies.
+pub(crate) fn unwind(stack: &StackMemory, mut locate: impl FnMut(u64) -> Location) -> Unwound {
+    let mut registers = Registers::of(stack);
+    let mut address = stack.registers.rip;
+    let mut location = locate(address.wrapping_sub(1));
+    let mut unwound = Unwound {
+        addresses: vec![address],
+        truncated: true,
+    };
+    while unwound.addresses.len() < FRAME_LIMIT {
+        let (caller, trust) = caller(address, &location, &registers, stack);
+        registers = match caller {
+            Caller::Found(found) => *found,
+            Caller::None => {
+                unwound.truncated = false;
+                break;
+            }
+            Caller::Unknown => break,
         };
-        let described =
-            match location {
-                Location::File(image, bias) => image
-                    .unwinder()
-                    .zip(image.unwind_sections())
-                    .and_then(|(unwinder, sections)| {
-                        let address = address.wrapping_sub(*bias);
-                        let entry = sections.covering(address.wrapping_sub(1))?;
-                        Some((unwinder, address, entry))
-                    }),
-                Location::Unreadable | Location::Nowhere => None,
+        address = registers.get(X86_64::RA).unwrap_or_default();
+        if trust == Trust::Interrupted {
+            // Return addresses are looked up one byte before; here the instruction itself counts.
+            address = address.wrapping_add(1);
+        }
+        location = locate(address.wrapping_sub(1));
+        if !is_plausible(address, &location, trust) {
+            break;
+        }
+        unwound.addresses.push(address);
+    }
+    unwound
+}
+
+fn caller(
+    address: u64,
+    location: &Location,
+    registers: &Registers,
+    stack: &StackMemory,
+) -> (Caller, Trust) {
+    if let Location::File(image, bias) = location
+        && let Some(sections) = image.unwind_sections()
+    {
+        let looked_up = address.wrapping_sub(*bias).wrapping_sub(1);
+        if let Some(entry) = sections.covering(looked_up) {
+            let trust = if entry.is_signal_frame() {
+                Trust::Interrupted
+            } else {
+                Trust::Described
             };
-        let in_file = described
-            .as_ref()
-            .map_or(address, |(_, address, _)| *address);
-        let Some(frame) = FrameAddress::from_return_address(in_file) else {
-            return Step::Lost;
-        };
-        let (registers, cache) = (&mut self.registers, &mut self.cache);
-        let (result, trust) = match described {
-            Some((unwinder, _, entry)) => (
-                unwinder.0.unwind_frame(frame, registers, cache, &mut read),
-                if entry.is_signal_frame {
-                    Trust::Interrupted
-                } else {
-                    Trust::Described
-                },
-            ),
-            None => (
-                self.without_information
-                    .unwind_frame(frame, registers, cache, &mut read),
-                Trust::Guessed,
-            ),
-        };
-        // The unwinder goes on by frame pointer when it could not read the stack: it must not.
-        match result {
-            Ok(Some(next)) if !is_beyond => Step::Caller(next, trust),
-            Ok(None) if !is_beyond => Step::Root,
-            _ => Step::Lost,
+            let caller = cfi::caller(sections, &entry, looked_up, registers, stack);
+            return (caller, trust);
         }
     }
-}
-
-fn word(stack: &StackMemory, address: u64) -> Option<u64> {
-    let offset = usize::try_from(address.checked_sub(stack.start)?).ok()?;
-    let bytes = stack.bytes.get(offset..offset.checked_add(8)?)?;
-    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    (
+        cfi::caller_by_frame_pointer(registers, stack),
+        Trust::Guessed,
+    )
 }
 
 /// Whether the address can be the return address of a call.
@@ -197,10 +116,10 @@ fn is_plausible(address: u64, location: &Location, trust: Trust) -> bool {
                 || image
                     .unwind_sections()
                     .and_then(|sections| sections.covering(looked_up))
-                    .is_some_and(|entry| entry.is_signal_frame)
+                    .is_some_and(|entry| entry.is_signal_frame())
         }
         Location::Unreadable => true,
         // Code made at run time has no file; a guess that leads there is probably none.
-        Location::Nowhere => address != 0 && trust != Trust::Guessed,
+        Location::Nowhere => trust != Trust::Guessed,
     }
 }

@@ -44,6 +44,9 @@ fn every_stage_is_recognized() {
 
 #[test]
 fn the_objects_of_cpp_are_recognized() {
+    if !Workshop::has_cpp() {
+        return;
+    }
     let workshop = Workshop::new();
     workshop.compile("cc", &["capture.c"], &["-O2", "-c"], "capture.o");
     let sources = ["exit_objects.cpp", "capture.o"];

@@ -184,6 +184,9 @@ fn with_a_separate_debug_file() {
 
 #[test]
 fn of_classes() {
+    if !Workshop::has_cpp() {
+        return;
+    }
     let workshop = Workshop::new();
     workshop.compile("cc", &["capture.c"], &["-O2", "-c"], "capture.o");
     for flags in [["-O2", "-g"], ["-O1", "-g0"]] {
@@ -283,7 +286,22 @@ fn of_a_signal_handler() {
     assert!(!unwound.truncated, "{names:?}");
     let interrupted = names.iter().position(|name| *name == "interrupted");
     let interrupted = interrupted.expect("the interrupted function");
+    assert_eq!(names[interrupted - 1], "__restore_rt");
     assert_eq!(names[interrupted + 1], "main");
     let expected = line("signal_handler.c", "line of interrupted");
     assert_eq!(frames[interrupted].line, Some(expected));
+}
+
+#[test]
+fn through_a_function_that_aligns_its_stack() {
+    let workshop = Workshop::new();
+    let flags = ["-O2", "-g", "-fomit-frame-pointer"];
+    workshop.compile("cc", &["aligned.c", "capture.c"], &flags, "aligned");
+    workshop.run("aligned");
+    let (frames, unwound) = workshop.snapshot("aligned").frames();
+    assert_eq!(
+        &functions(&frames)[..4],
+        ["use", "aligned", "middle", "main"]
+    );
+    assert!(!unwound.truncated);
 }

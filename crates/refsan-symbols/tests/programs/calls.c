@@ -5,12 +5,12 @@ static inline __attribute__((always_inline)) int inlined(int n) {
     return n + 1;
 }
 
-__attribute__((noipa)) int inner(int n) {
+APART int inner(int n) {
     int r = inlined(n); /* line of inner */
     return r * n;
 }
 
-__attribute__((noipa)) int outer(int n) {
+APART int outer(int n) {
     volatile char room[3000];
     room[n] = 1;
     return inner(n + room[n]) + 1; /* line of outer */

@@ -2,7 +2,7 @@
 
 int exported_call(int (*)(int), int);
 
-static __attribute__((noipa)) int called_back(int n) {
+static APART int called_back(int n) {
     capture("library");
     return n + 1;
 }

@@ -6,4 +6,11 @@
 extern "C"
 #endif
 void capture(const char *label);
+
+/* A function that stays one: not inlined, not cloned. */
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noipa))
+#endif
 #endif

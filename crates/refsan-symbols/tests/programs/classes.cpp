@@ -5,20 +5,20 @@
 namespace pool {
 template <typename T> struct __attribute__((visibility("default"))) Store {
     T value;
-    __attribute__((noipa)) ~Store() {
+    APART ~Store() {
         capture("classes");
         value += 1;
     }
 };
 struct Engine {
-    __attribute__((noipa)) int drain(const std::string &name, int count) {
+    APART int drain(const std::string &name, int count) {
         Store<long> store{count};
         return (int)name.size() + count;
     }
 };
 } // namespace pool
 
-static __attribute__((noipa)) int call(const std::function<int()> &function) {
+static APART int call(const std::function<int()> &function) {
     return function() + 1;
 }
 

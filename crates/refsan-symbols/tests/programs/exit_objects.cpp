@@ -3,7 +3,7 @@
 
 struct Object {
     const char *label;
-    __attribute__((noipa)) ~Object() {
+    APART ~Object() {
         capture(label);
         label = nullptr;
     }

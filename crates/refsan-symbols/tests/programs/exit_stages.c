@@ -9,13 +9,13 @@ extern void *__dso_handle;
 
 static volatile int count;
 
-static __attribute__((noipa)) void destroy(void *label) {
+static APART void destroy(void *label) {
     capture(label);
     count++;
 }
 
 /* These end in a jump to capture and leave no frame. */
-static __attribute__((noipa)) void destroy_by_jump(void *label) { capture(label); }
+static APART void destroy_by_jump(void *label) { capture(label); }
 static void handle_exit_by_jump(void) { capture("atexit-by-jump"); }
 
 static void handle_exit(void) {

@@ -1,7 +1,9 @@
+#include "capture.h"
+
 typedef int callback(int);
 
-static __attribute__((noipa)) int hidden(callback *call, int n) { return call(n + 1) * 2; }
+static APART int hidden(callback *call, int n) { return call(n + 1) * 2; }
 
-__attribute__((noipa)) int exported_before(int n) { return n * 3; }
+APART int exported_before(int n) { return n * 3; }
 
-__attribute__((noipa)) int exported_call(callback *call, int n) { return hidden(call, n) + 1; }
+APART int exported_call(callback *call, int n) { return hidden(call, n) + 1; }

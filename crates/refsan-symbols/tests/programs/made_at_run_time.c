@@ -8,7 +8,7 @@ static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0
 
 static volatile int count;
 
-static __attribute__((noipa)) void called_back(void) {
+static APART void called_back(void) {
     capture("made");
     count++;
 }

@@ -12,7 +12,7 @@ static void handle(int number) {
 }
 
 /* The first instruction of the function is the one at which the signal strikes. */
-__attribute__((noipa)) void interrupted(volatile int *nowhere) {
+APART void interrupted(volatile int *nowhere) {
     *nowhere = 1; /* line of interrupted */
     count++;
 }

@@ -7,8 +7,6 @@
 static PyObject *compute(PyObject *module, PyObject *unused)
 {
     PyObject *scratch = PyList_New(0);
-    (void)module;
-    (void)unused;
     if (scratch == NULL) {
         return NULL;
     }

@@ -13,7 +13,10 @@ struct ThreadContextEntry {
     PyObject *context;
 
     explicit ThreadContextEntry(PyObject *entered) : context(entered) { Py_INCREF(context); }
-    ThreadContextEntry(ThreadContextEntry &&other) noexcept : context(std::exchange(other.context, nullptr)) {}
+    ThreadContextEntry(ThreadContextEntry &&other) noexcept
+        : context(std::exchange(other.context, nullptr))
+    {
+    }
     ThreadContextEntry &operator=(ThreadContextEntry &&) = delete;
     ~ThreadContextEntry() { Py_XDECREF(context); }
 };

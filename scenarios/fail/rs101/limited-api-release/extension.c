@@ -19,7 +19,6 @@ static void *forget(void *argument)
 static PyObject *share(PyObject *module, PyObject *object)
 {
     pthread_t thread;
-    (void)module;
     Py_INCREF(object);
     shared = object;
     Py_BEGIN_ALLOW_THREADS

@@ -16,7 +16,6 @@ static void *callback_thread(void *argument)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *scratch = PyDict_New();
-    (void)argument;
     pthread_setspecific(scratch_key, scratch);
     PyGILState_Release(state);
     return NULL;
@@ -25,8 +24,6 @@ static void *callback_thread(void *argument)
 static PyObject *run(PyObject *module, PyObject *unused)
 {
     pthread_t thread;
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, callback_thread, NULL);
     pthread_join(thread, NULL);

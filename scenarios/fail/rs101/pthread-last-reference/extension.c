@@ -10,14 +10,12 @@ static PyObject *message;
 
 static void *consume(void *argument)
 {
-    (void)argument;
     Py_CLEAR(message);
     return NULL;
 }
 
 static PyObject *post(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_INCREF(object);
     message = object;
     Py_RETURN_NONE;
@@ -26,8 +24,6 @@ static PyObject *post(PyObject *module, PyObject *object)
 static PyObject *drain(PyObject *module, PyObject *unused)
 {
     pthread_t thread;
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, consume, NULL);
     pthread_join(thread, NULL);

@@ -9,14 +9,12 @@ static PyObject *message;
 
 static void *consume(void *argument)
 {
-    (void)argument;
     Py_CLEAR(message);
     return NULL;
 }
 
 static PyObject *post(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_INCREF(object);
     message = object;
     Py_RETURN_NONE;
@@ -25,8 +23,6 @@ static PyObject *post(PyObject *module, PyObject *object)
 static PyObject *drain(PyObject *module, PyObject *unused)
 {
     pthread_t thread;
-    (void)module;
-    (void)unused;
     pthread_create(&thread, NULL, consume, NULL);
     pthread_join(thread, NULL);
     Py_RETURN_NONE;

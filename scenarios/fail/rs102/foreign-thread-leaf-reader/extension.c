@@ -16,7 +16,6 @@ static void *measure(void *list)
 static PyObject *size(PyObject *module, PyObject *list)
 {
     pthread_t thread;
-    (void)module;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, measure, list);
     pthread_join(thread, NULL);

@@ -19,7 +19,6 @@ static void write_last_entry(void)
 
 static PyObject *use(PyObject *module, PyObject *list)
 {
-    (void)module;
     Py_INCREF(list);
     journal = list;
     Py_RETURN_NONE;
@@ -27,8 +26,6 @@ static PyObject *use(PyObject *module, PyObject *list)
 
 static PyObject *close_journal(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     write_last_entry();
     Py_RETURN_NONE;
 }

@@ -12,7 +12,6 @@ static volatile int stopping;
 
 static void *flush_at_shutdown(void *unused)
 {
-    (void)unused;
     while (!stopping && Py_IsInitialized()) {
         usleep(1000);
     }
@@ -24,16 +23,12 @@ static void *flush_at_shutdown(void *unused)
 
 static PyObject *start(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     running = pthread_create(&logger, NULL, flush_at_shutdown, NULL) == 0;
     Py_RETURN_NONE;
 }
 
 static PyObject *stop(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     stopping = 1;
     Py_BEGIN_ALLOW_THREADS
     if (running) {

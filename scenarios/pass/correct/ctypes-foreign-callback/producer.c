@@ -10,7 +10,6 @@ static int total;
 static void *produce(void *unused)
 {
     int i;
-    (void)unused;
     for (i = 1; i <= 100; i++) {
         total += callback(i);
     }

@@ -16,8 +16,6 @@ __attribute__((noinline)) int _PyBytes_Resize(PyObject **pointer, Py_ssize_t siz
 static PyObject *resize(PyObject *module, PyObject *unused)
 {
     int result;
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     result = _PyBytes_Resize(NULL, 41);
     Py_END_ALLOW_THREADS

@@ -28,8 +28,6 @@ static const char *load_plugin(void)
 
 static PyObject *load(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     return PyUnicode_FromString(load_plugin());
 }
 

@@ -7,8 +7,6 @@ static PyObject *churn(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     PyObject *text = PyUnicode_FromString("text");
     Py_ssize_t size;
-    (void)module;
-    (void)unused;
     if (list == NULL || text == NULL || PyList_Append(list, text) < 0) {
         return NULL;
     }

@@ -16,7 +16,6 @@ static void destroy_capsule(PyObject *capsule)
 
 static void free_module(void *module)
 {
-    (void)module;
     printf("module freed, object kept: %d\n", kept != NULL);
     Py_CLEAR(kept);
     fflush(stdout);
@@ -24,7 +23,6 @@ static void free_module(void *module)
 
 static PyObject *keep(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_INCREF(object);
     Py_XSETREF(kept, object);
     Py_RETURN_NONE;
@@ -33,7 +31,6 @@ static PyObject *keep(PyObject *module, PyObject *object)
 static PyObject *capsule(PyObject *module, PyObject *list)
 {
     PyObject *result = PyCapsule_New(&kept, NULL, destroy_capsule);
-    (void)module;
     if (result != NULL) {
         Py_INCREF(list);
         PyCapsule_SetContext(result, list);

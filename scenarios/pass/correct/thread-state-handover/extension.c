@@ -27,7 +27,6 @@ static PyObject *lend(PyObject *module, PyObject *list)
 {
     pthread_t thread;
     struct loan loan = {PyEval_SaveThread(), list};
-    (void)module;
     pthread_create(&thread, NULL, borrow, &loan);
     pthread_join(thread, NULL);
     PyEval_RestoreThread(loan.state);

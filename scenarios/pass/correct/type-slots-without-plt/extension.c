@@ -31,8 +31,6 @@ static int clear(PyObject *self)
 
 static int initialize(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    (void)args;
-    (void)keywords;
     Py_XSETREF(((Bag *)self)->items, PyList_New(0));
     return ((Bag *)self)->items == NULL ? -1 : 0;
 }

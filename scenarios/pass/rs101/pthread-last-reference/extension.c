@@ -6,7 +6,6 @@ static PyObject *message;
 
 static void *consume(void *argument)
 {
-    (void)argument;
     PyGILState_STATE state = PyGILState_Ensure();
     Py_CLEAR(message);
     PyGILState_Release(state);
@@ -15,7 +14,6 @@ static void *consume(void *argument)
 
 static PyObject *post(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_INCREF(object);
     message = object;
     Py_RETURN_NONE;
@@ -24,8 +22,6 @@ static PyObject *post(PyObject *module, PyObject *object)
 static PyObject *drain(PyObject *module, PyObject *unused)
 {
     pthread_t thread;
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, consume, NULL);
     pthread_join(thread, NULL);

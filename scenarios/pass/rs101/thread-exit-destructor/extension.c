@@ -16,7 +16,6 @@ static void destroy_cache(void *slot)
 
 static PyObject *cache(PyObject *module, PyObject *object)
 {
-    (void)module;
     if (cached == NULL) {
         __cxa_thread_atexit_impl(destroy_cache, &cached, &__dso_handle);
     }
@@ -27,16 +26,12 @@ static PyObject *cache(PyObject *module, PyObject *object)
 
 static PyObject *clear(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     Py_CLEAR(cached);
     Py_RETURN_NONE;
 }
 
 static PyObject *count(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     return PyLong_FromLong(__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST));
 }
 

@@ -16,7 +16,6 @@ static PyObject *acquire(PyObject *module, PyObject *samples)
 {
     pthread_t thread;
     void *result;
-    (void)module;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, produce, samples);
     pthread_join(thread, &result);

@@ -15,8 +15,6 @@ static PyObject *poll(PyObject *module, PyObject *unused)
     static char packet[4096];
     pthread_t thread;
     void *bytes = NULL;
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, receive, packet);
     pthread_join(thread, &bytes);

@@ -14,7 +14,6 @@ static PyObject *size(PyObject *module, PyObject *list)
 {
     pthread_t thread;
     Py_ssize_t length = PyList_Size(list);
-    (void)module;
     Py_BEGIN_ALLOW_THREADS
     pthread_create(&thread, NULL, measure, &length);
     pthread_join(thread, NULL);

@@ -5,8 +5,6 @@
 static PyObject *flush(PyObject *module, PyObject *unused)
 {
     int failed = 0;
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     if (fsync(-1) != 0) {
         failed = 1;

@@ -14,7 +14,6 @@ static void destroy_registry(void *slot)
 
 static PyObject *enroll(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_INCREF(object);
     Py_XSETREF(registered, object);
     Py_RETURN_NONE;
@@ -22,8 +21,6 @@ static PyObject *enroll(PyObject *module, PyObject *object)
 
 static PyObject *clear(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     Py_CLEAR(registered);
     Py_RETURN_NONE;
 }

@@ -12,7 +12,6 @@ static PyObject *job;
 
 static void *work(void *unused)
 {
-    (void)unused;
     pthread_mutex_lock(&mutex);
     while (!stopping) {
         pthread_cond_wait(&wake, &mutex);
@@ -39,7 +38,6 @@ static void stop_worker(void)
 
 static PyObject *start(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_INCREF(object);
     job = object;
     running = pthread_create(&worker, NULL, work, NULL) == 0;
@@ -48,8 +46,6 @@ static PyObject *start(PyObject *module, PyObject *object)
 
 static PyObject *stop(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     stop_worker();
     Py_END_ALLOW_THREADS

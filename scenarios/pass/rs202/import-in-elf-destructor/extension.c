@@ -16,8 +16,6 @@ __attribute__((destructor)) static void close_resource(void)
 
 static PyObject *open_resource(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     opened = 1;
     Py_RETURN_NONE;
 }

@@ -5,8 +5,6 @@
 
 static PyObject *wait_for_work(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     Py_BEGIN_ALLOW_THREADS
     usleep(2000);
     Py_END_ALLOW_THREADS

@@ -1,0 +1,27 @@
+//! `cargo xtask check`: what must hold before a change is looked at.
+
+mod tree;
+
+use crate::command::{TaskError, cargo};
+
+/// Feature combinations that the workspace's own build does not cover.
+const FEATURE_COMBINATIONS: [&[&str]; 1] = [&[
+    "--package",
+    "refsan-trace",
+    "--no-default-features",
+    "--features",
+    "writer",
+]];
+
+/// Runs all checks; the first that fails ends it.
+pub fn run() -> Result<(), TaskError> {
+    tree::check(&refsan_testkit::source_root())?;
+    cargo(&["fmt", "--all", "--check"])?;
+    let strict = ["--", "--deny", "warnings"];
+    let lint = |what: &[&str]| cargo(&[&["clippy"], what, &strict].concat());
+    lint(&["--workspace", "--all-targets"])?;
+    for features in FEATURE_COMBINATIONS {
+        lint(features)?;
+    }
+    Ok(())
+}
