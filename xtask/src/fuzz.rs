@@ -19,9 +19,11 @@ pub struct Options {
 /// Runs the fuzz targets. A target stops at the first input that makes it crash, and keeps it in
 /// `fuzz/artifacts`.
 pub fn run(options: &Options) -> Result<(), TaskError> {
-    let wanted = |target: &&str| options.target.as_deref().is_none_or(|one| one == *target);
     let limit = format!("-max_total_time={}", options.seconds);
-    for target in TARGETS.iter().filter(wanted) {
+    for target in TARGETS {
+        if options.target.as_deref().is_some_and(|only| only != target) {
+            continue;
+        }
         // What is found goes to the first directory, which is not kept; the second holds the seeds.
         let corpus = format!("fuzz/corpus/{target}");
         let seeds = format!("fuzz/seeds/{target}");

@@ -82,7 +82,8 @@ fn show_scenarios(cache: &Cache) -> Result<(), Box<dyn Error>> {
                 Ok(program) => {
                     let outcome = run_bare(&program, LIMIT)?;
                     let verdict = scenario
-                        .judge_bare(&outcome)
+                        .bare
+                        .judge(&outcome)
                         .err()
                         .unwrap_or("as claimed".into());
                     println!("{label}: {}: {verdict}", outcome.ending);

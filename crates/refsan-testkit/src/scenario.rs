@@ -1,6 +1,9 @@
 //! Scenarios: one tiny extension per situation, described by a `scenario.toml` beside its sources.
 
-use crate::bounded::{Ending, Outcome};
+mod bare;
+
+pub use bare::{Bare, Crashes};
+
 use pep440_rs::VersionSpecifiers;
 use regex::Regex;
 use serde::Deserialize;
@@ -47,31 +50,6 @@ pub struct Library {
     /// The directory it is put into, relative to the extension.
     #[serde(default)]
     pub directory: PathBuf,
-}
-
-/// What the program does by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Crashes {
-    /// A signal ends it.
-    Always,
-    /// It exits with status 0.
-    Never,
-    /// Either, by version or by chance.
-    Varies,
-}
-
-/// The behaviour without refsan.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bare {
-    /// Whether it crashes.
-    pub crashes: Crashes,
-    /// Exactly how it ends, when that is neither 0 nor a crash by chance: its exit status, or
-    /// -n for signal n.
-    pub status: Option<i32>,
-    /// Details in words.
-    #[serde(default)]
-    pub note: String,
 }
 
 /// What refsan must report.
@@ -233,40 +211,6 @@ impl Scenario {
             expect: description.expect,
         })
     }
-
-    /// Checks that the program did by itself what the scenario claims.
-    ///
-    /// # Errors
-    /// What was claimed and what was seen.
-    pub fn judge_bare(&self, bare: &Outcome) -> Result<(), String> {
-        if let Some(status) = self.bare.status {
-            let found = match bare.ending {
-                Ending::Exited(status) => Some(status),
-                Ending::Signalled(signal) => Some(-signal),
-                Ending::TimedOut => None,
-            };
-            if found == Some(status) {
-                return Ok(());
-            }
-            return Err(format!(
-                "by itself: expected status {status}, found {}",
-                bare.ending
-            ));
-        }
-        let crashed = matches!(bare.ending, Ending::Signalled(_));
-        let (as_claimed, claim) = match self.bare.crashes {
-            Crashes::Always => (crashed, "a signal"),
-            Crashes::Never => (bare.succeeded(), "exit status 0"),
-            Crashes::Varies => (crashed || bare.succeeded(), "a signal or exit status 0"),
-        };
-        if as_claimed {
-            return Ok(());
-        }
-        Err(format!(
-            "by itself: expected {claim}, found {}",
-            bare.ending
-        ))
-    }
 }
 
 /// Reads all scenarios below `root`, sorted by name. One that cannot be read does not hide the
@@ -320,23 +264,6 @@ fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, 
     Regex::new(&text).map(Some).map_err(de::Error::custom)
 }
 
-impl<'de> Deserialize<'de> for Crashes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Flag(bool),
-            Word(String),
-        }
-        match Written::deserialize(deserializer) {
-            Ok(Written::Flag(true)) => Ok(Self::Always),
-            Ok(Written::Flag(false)) => Ok(Self::Never),
-            Ok(Written::Word(word)) if word == "varies" => Ok(Self::Varies),
-            _ => Err(de::Error::custom("expected true, false or \"varies\"")),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,34 +301,6 @@ mod tests {
             .replace("limited-c", "cpp-embed")
             .replace("drive.py", "embed");
         assert_eq!(read(&embedding).unwrap().drive, Path::new("embed"));
-    }
-
-    #[test]
-    fn what_a_program_does_by_itself_is_judged_by_its_claim() {
-        let judge = |claim: &str, ending| {
-            let outcome = Outcome {
-                ending,
-                stdout: String::new(),
-                stderr: String::new(),
-                elapsed: Default::default(),
-            };
-            read(&GOOD.replace("\"varies\"", claim))
-                .unwrap()
-                .judge_bare(&outcome)
-        };
-        assert!(judge("true", Ending::Signalled(6)).is_ok());
-        assert!(
-            judge("true", Ending::Exited(0))
-                .unwrap_err()
-                .contains("expected a signal")
-        );
-        assert!(judge("false", Ending::Exited(0)).is_ok());
-        assert!(judge("false", Ending::Exited(1)).is_err());
-        assert!(judge("\"varies\"", Ending::Signalled(11)).is_ok());
-        assert!(judge("\"varies\"", Ending::TimedOut).is_err());
-        assert!(judge("false\nstatus = 7", Ending::Exited(7)).is_ok());
-        assert!(judge("true\nstatus = -9", Ending::Signalled(9)).is_ok());
-        assert!(judge("true\nstatus = -9", Ending::Signalled(11)).is_err());
     }
 
     #[test]

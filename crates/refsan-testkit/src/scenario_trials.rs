@@ -84,7 +84,8 @@ fn run(
     };
     let bare = run_bare(&program, LIMIT)?;
     scenario
-        .judge_bare(&bare)
+        .bare
+        .judge(&bare)
         .map_err(|reason| failure(&reason, &program, Some(&bare), None))?;
     let watched = run_watched(refsan, &program, LIMIT)?;
     judge(scenario, &bare, &watched)

@@ -51,6 +51,10 @@ impl fmt::Display for Watched {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.outcome)?;
         match &self.report {
+            // The coverage of a big program is long, and of use only when nothing was found.
+            Ok(report) if self.found_anything() => {
+                write!(formatter, "--- findings\n{:#}", report.value()["findings"])
+            }
             Ok(report) => write!(formatter, "--- report\n{:#}", report.value()),
             Err(reason) => write!(formatter, "--- no report: {reason}"),
         }

@@ -87,6 +87,8 @@ pub struct Slot {
     pub name: String,
     /// Calls seen.
     pub calls: u64,
+    /// The address of the slot in the process.
+    pub address: u64,
     /// [`layout::slot_flags`].
     pub flags: u16,
 }
@@ -416,6 +418,11 @@ impl Trace {
         let (record, rest) = layout::ModuleRecord::read_from_prefix(body).ok()?;
         let path = rest.get(..record.path_length.into())?;
         let build_id = record.build_id.get(..record.build_id_length as usize)?;
+        // A second record of a module says that it could not be watched after all.
+        if let Some(known) = self.modules.iter_mut().find(|module| module.id == record.module) {
+            (known.role, known.reason) = (record.role, record.reason);
+            return Some(());
+        }
         self.modules.push(Module {
             id: record.module,
             role: record.role,
@@ -446,6 +453,7 @@ impl Trace {
             module.slots.push(Slot {
                 name: String::from_utf8_lossy(name).into_owned(),
                 calls: entry.calls,
+                address: entry.address,
                 flags: entry.flags,
             });
         }

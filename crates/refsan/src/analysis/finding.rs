@@ -34,6 +34,7 @@ pub fn finding(symbolizer: &mut Symbolizer, trace: &Trace, detection: &Detection
     let frames: Vec<Frame> = addresses
         .iter()
         .flat_map(|address| symbolizer.frames(trace, *address, true))
+        .skip_while(is_release_macro)
         .collect();
     let stage = symbolizer.exit_stage(trace, &addresses);
     let module = trace.module(detection.module);
@@ -93,6 +94,12 @@ pub fn finding(symbolizer: &mut Symbolizer, trace: &Trace, detection: &Detection
     }
 }
 
+/// `Py_DECREF` and its kin are inline functions of Python's headers: what matters is who used them.
+fn is_release_macro(frame: &Frame) -> bool {
+    let of_python = |name: &str| name.starts_with("Py_") || name.starts_with("_Py_");
+    frame.inlined && frame.function.as_deref().is_some_and(of_python)
+}
+
 /// The function that made the call. The innermost frame is where the call returns to; when the call
 /// was a jump at the end of a function, that lies further out.
 fn caller(
@@ -100,7 +107,9 @@ fn caller(
     detection: &Detection,
     frames: &[Frame],
 ) -> (Option<String>, Option<String>) {
-    let first = frames.iter().find(|frame| !frame.own);
+    // The function that has an address of its own, not one that was inlined into it: it is what a
+    // stripped build and a disassembler show, too.
+    let first = frames.iter().find(|frame| !frame.own && !frame.inlined);
     let module = trace.module(detection.module);
     let returns_into_module =
         module.is_some_and(|module| (module.start..module.end).contains(&detection.return_address));

@@ -4,9 +4,12 @@
 #include <Python.h>
 #include <pthread.h>
 
+static int packets;
+
 static void *receive(void *packet)
 {
     PyObject *bytes = PyBytes_FromStringAndSize(packet, 4096);
+    packets += bytes != NULL;
     return bytes;
 }
 

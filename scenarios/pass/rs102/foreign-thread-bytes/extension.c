@@ -2,11 +2,14 @@
 #include <Python.h>
 #include <pthread.h>
 
+static int packets;
+
 static void *receive(void *packet)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *bytes = PyBytes_FromStringAndSize(packet, 4096);
     PyGILState_Release(state);
+    packets += bytes != NULL;
     return bytes;
 }
 
