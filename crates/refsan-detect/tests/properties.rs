@@ -24,6 +24,7 @@ fn module(id: u32) -> Module {
     let slot = |flags| Slot {
         name: format!("f{flags}"),
         calls: 0,
+        address: 0,
         flags,
     };
     let slots = [
