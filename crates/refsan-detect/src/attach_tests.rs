@@ -8,6 +8,7 @@ fn trace(sites: &[(u8, u8, u64)]) -> Trace {
     let slot = Slot {
         name: "PyEval_RestoreThread".to_owned(),
         calls: 1,
+        address: 0,
         flags: 0,
     };
     let module = Module {
