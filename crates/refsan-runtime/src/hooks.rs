@@ -3,6 +3,7 @@
 pub mod attach;
 mod call;
 mod detach;
+mod finalize;
 mod lookup;
 
 use refsan_capi::{Function, Role};
@@ -31,6 +32,7 @@ pub fn site(
         None => (lookup::before, nothing),
         Some(Role::Attach) => (attach::enter, attach::leave),
         Some(Role::Detach) => (detach::before, nothing),
+        Some(Role::Finalize) => (finalize::before, nothing),
         Some(_) => (call::before, nothing),
     };
     CallSite {

@@ -174,9 +174,9 @@ impl Interpreter {
         self.main_interpreter.load(Ordering::Relaxed)
     }
 
-    /// Remembers that the calling thread, which is attached, was seen while finalizing: only the
-    /// thread that finalizes is.
-    pub fn saw_attached_while_finalizing(&self) {
+    /// Remembers that the calling thread is the one that finalizes: it asked for that, or it is
+    /// attached meanwhile, which only that one is.
+    pub fn saw_finalizing_thread(&self) {
         self.finalizing_tid
             .store(thread::current().tid(), Ordering::Relaxed);
     }

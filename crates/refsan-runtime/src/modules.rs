@@ -402,9 +402,10 @@ fn patch(
         } else {
             Way::Before
         };
-        // Attaches and detaches are always of interest, and so are look-ups.
+        // What changes the state of a thread or the interpreter is always of interest, and so are
+        // look-ups.
         let gate = match role {
-            Some(Role::Attach | Role::Detach) | None => Gate::Closed,
+            Some(Role::Attach | Role::Detach | Role::Finalize) | None => Gate::Closed,
             Some(_) => gate,
         };
         let counter = match (found.function, counters) {

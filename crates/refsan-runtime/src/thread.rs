@@ -139,7 +139,7 @@ impl ThreadLocal {
                 let result = unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, 0) };
                 result == 0
             };
-            let cell = writer.take_thread(self.tid(), alive)?;
+            let cell = writer.take_thread(self.tid(), name(), alive)?;
             self.entry.set(cell.to_bits());
         }
         // SAFETY: the bits came from `to_bits` of this process.

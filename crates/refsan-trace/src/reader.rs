@@ -419,7 +419,11 @@ impl Trace {
         let path = rest.get(..record.path_length.into())?;
         let build_id = record.build_id.get(..record.build_id_length as usize)?;
         // A second record of a module says that it could not be watched after all.
-        if let Some(known) = self.modules.iter_mut().find(|module| module.id == record.module) {
+        if let Some(known) = self
+            .modules
+            .iter_mut()
+            .find(|module| module.id == record.module)
+        {
             (known.role, known.reason) = (record.role, record.reason);
             return Some(());
         }

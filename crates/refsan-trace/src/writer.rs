@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
-use zerocopy::{FromZeros, IntoBytes};
+use zerocopy::FromZeros;
 
 use crate::layout::{
     self, CAPACITY, GROWTH, Header, RecordHeader, SiteEntry, ThreadEntry, record_kind,
@@ -227,7 +227,12 @@ impl Writer {
 
     /// Takes an entry for a thread. `alive` tells whether the thread with an id still exists: the
     /// entries of dead threads are taken over, since no destructor of ours may give them back.
-    pub fn take_thread(&self, tid: u32, alive: impl Fn(u32) -> bool) -> Option<ThreadCell> {
+    pub fn take_thread(
+        &self,
+        tid: u32,
+        name: [u8; 16],
+        alive: impl Fn(u32) -> bool,
+    ) -> Option<ThreadCell> {
         for reclaim in [false, true] {
             for index in 0..layout::THREADS as usize {
                 let offset = layout::THREADS_OFFSET as usize + index * size_of::<ThreadEntry>();
@@ -255,7 +260,7 @@ impl Writer {
                     .is_ok()
                 {
                     // SAFETY: this thread has won the entry.
-                    unsafe { (*entry).tid = tid };
+                    unsafe { ((*entry).tid, (*entry).name) = (tid, name) };
                     state.store(to, Ordering::Release);
                     return Some(ThreadCell(entry));
                 }
@@ -491,19 +496,17 @@ impl Writer {
 }
 
 impl ThreadCell {
-    /// The thread enters a function that attaches.
-    ///
-    /// `entry.state` and `entry.tid` are not used.
+    /// The thread enters a function that attaches. Of `entry`, the state, the thread's id and its
+    /// name are not used: they are known already.
     pub fn enter(self, entry: &ThreadEntry) {
         // SAFETY: the entry belongs to this thread; readers look at `state` first.
         unsafe {
-            let tid = (*self.0).tid;
+            (*self.0).module = entry.module;
+            (*self.0).slot = entry.slot;
+            (*self.0).since = entry.since;
+            (*self.0).tstate = entry.tstate;
+            (*self.0).registers = entry.registers;
             let state = AtomicU32::from_ptr(&raw mut (*self.0).state);
-            let bytes = entry.as_bytes();
-            let body = core::mem::offset_of!(ThreadEntry, module);
-            let target = self.0.cast::<u8>().add(body);
-            core::ptr::copy_nonoverlapping(bytes.as_ptr().add(body), target, bytes.len() - body);
-            (*self.0).tid = tid;
             state.store(thread_entry_state::ATTACHING, Ordering::Release);
         }
     }
@@ -543,6 +546,11 @@ fn new_file(path: &CStr) -> Result<rustix::fd::OwnedFd, CreateError> {
 /// Sets space aside up to `length`, in bytes. A file system that cannot promise space only gets
 /// the length.
 fn allocate(fd: &rustix::fd::OwnedFd, length: u64) -> Result<(), Errno> {
+    // Beyond the limit the system would not only refuse: it would kill the program by SIGXFSZ.
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize);
+    if limit.current.is_some_and(|current| current < length) {
+        return Err(Errno::FBIG);
+    }
     loop {
         match rustix::fs::fallocate(fd, FallocateFlags::empty(), 0, length) {
             Err(Errno::INTR) => {}

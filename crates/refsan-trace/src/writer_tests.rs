@@ -161,23 +161,28 @@ fn entries_of_dead_threads_are_taken_over_and_those_of_living_ones_are_not() {
     for tid in 0..layout::THREADS {
         assert!(
             writer
-                .take_thread(tid, |_| panic!("there is room"))
+                .take_thread(tid, [0; 16], |_| panic!("there is room"))
                 .is_some()
         );
     }
-    assert!(writer.take_thread(9000, |_| true).is_none());
-    let cell = writer.take_thread(9001, |tid| tid != 17).unwrap();
+    assert!(writer.take_thread(9000, [0; 16], |_| true).is_none());
+    let cell = writer
+        .take_thread(9001, *b"worker\0\0\0\0\0\0\0\0\0\0", |tid| tid != 17)
+        .unwrap();
     let mut entry = ThreadEntry::new_zeroed();
     entry.since = 5;
     cell.enter(&entry);
     let trace = Trace::read(&path).unwrap();
-    let attaching: Vec<u32> = trace
+    let attaching: Vec<(u32, &str)> = trace
         .threads
         .iter()
         .filter(|thread| thread.state == thread_entry_state::ATTACHING)
-        .map(|thread| thread.tid)
+        .map(|thread| (thread.tid, thread.name.as_str()))
         .collect();
-    assert_eq!((attaching, trace.header.dropped_threads), (vec![9001], 1));
+    assert_eq!(
+        (attaching, trace.header.dropped_threads),
+        (vec![(9001, "worker")], 1)
+    );
 }
 
 #[test]

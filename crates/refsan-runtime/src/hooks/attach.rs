@@ -52,7 +52,7 @@ pub unsafe extern "C" fn enter(site: &Site, frame: &mut Frame) {
                 0
             },
             registers: registers(frame),
-            name: thread::name(),
+            name: [0; 16],
         });
     }
 }

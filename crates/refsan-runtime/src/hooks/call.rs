@@ -8,7 +8,7 @@ use refsan_trace::layout::event_kind;
 use super::{CallSite, registers};
 use crate::errno::KeepErrno;
 use crate::life::Life;
-use crate::memory::OwnMemory;
+use crate::memory::{self, OwnMemory};
 use crate::record::{self, Fault, Object};
 use crate::state::{self, Watched};
 
@@ -30,6 +30,9 @@ pub fn detached(watched: &'static Watched, site: &'static CallSite, frame: &Fram
     let role = site.function.map_or(Role::Other, |function| function.role);
     // Ending an interpreter that is gone does nothing, and embedders do it.
     if role == Role::Finalize && life == Life::Finalized {
+        return;
+    }
+    if does_nothing(site, frame.rdi) {
         return;
     }
     let object = match role {
@@ -67,4 +70,15 @@ fn released(watched: &Watched, site: &CallSite, object: u64) -> Option<Object> {
         references,
         is_last: only_for_last || references == Some(1),
     })
+}
+
+/// Whether the call has nothing to do: destructors make such calls for what was given up long ago.
+fn does_nothing(site: &CallSite, argument: u64) -> bool {
+    let name = site.function.map_or("", |function| function.name);
+    match name {
+        "PyMem_Free" | "PyObject_Free" | "PyMem_Del" | "PyObject_Del" => argument == 0,
+        // A buffer that was never filled, or was released before: its `obj` is null.
+        "PyBuffer_Release" => memory::word(argument.wrapping_add(8)) == Some(0),
+        _ => false,
+    }
 }

@@ -19,7 +19,7 @@ pub unsafe extern "C" fn before(site: &Site, frame: &mut Frame) {
         return call::detached(watched, site, frame);
     }
     if interpreter.is_finalizing() {
-        interpreter.saw_attached_while_finalizing();
+        interpreter.saw_finalizing_thread();
     }
     let local = thread::current();
     local.attached.set(0);
