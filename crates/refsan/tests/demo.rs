@@ -106,6 +106,13 @@ fn a_missing_interpreter_is_told_with_what_to_install() {
 }
 
 #[test]
+fn a_missing_place_for_files_is_told() {
+    let outcome = refsan(&["demo"], &[("TMPDIR", "/no/such/directory")]);
+    assert_eq!(outcome.ending, Ending::Exited(2), "{outcome}");
+    assert!(outcome.stderr.contains("set TMPDIR"), "{outcome}");
+}
+
+#[test]
 fn nothing_is_left_behind() {
     let (true, Some(interpreter)) = (has_compiler(), any()) else {
         return;

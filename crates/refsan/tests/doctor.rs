@@ -1,6 +1,5 @@
 //! `refsan doctor` on interpreters, and on what is none.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -21,10 +20,13 @@ fn line<'a>(outcome: &'a Outcome, about: &Path) -> &'a str {
     found.unwrap_or_else(|| panic!("no line about {about}: {outcome}"))
 }
 
+/// Another process writes the file: a descriptor open for writing here could slip into a child
+/// that another test starts, and the file would be busy when it is to be executed.
 fn executable(directory: &Path, name: &str, text: &str) -> PathBuf {
     let path = directory.join(name);
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut write = Command::new("sh");
+    write.args(["-c", "printf %s \"$0\" > \"$1\" && chmod +x \"$1\"", text]);
+    assert!(write.arg(&path).status().unwrap().success());
     path
 }
 

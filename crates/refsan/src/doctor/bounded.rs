@@ -49,8 +49,8 @@ impl Outcome {
 /// When it cannot be started, or its output cannot be kept.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     // Files: a grandchild that keeps a pipe open would keep its reader waiting.
-    let mut stdout = tempfile::tempfile()?;
-    let mut stderr = tempfile::tempfile()?;
+    let mut stdout = tempfile::tempfile().map_err(no_place)?;
+    let mut stderr = tempfile::tempfile().map_err(no_place)?;
     command
         .stdin(Stdio::null())
         .stdout(stdout.try_clone()?)
@@ -75,6 +75,15 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
         stdout: text(&mut stdout)?,
         stderr: text(&mut stderr)?,
     })
+}
+
+/// Not to be taken for a missing command.
+fn no_place(error: io::Error) -> io::Error {
+    let directory = std::env::temp_dir();
+    io::Error::other(format!(
+        "there is no place for its output: {error}; set TMPDIR to a directory that can be written, not {}",
+        directory.display()
+    ))
 }
 
 fn text(file: &mut File) -> io::Result<String> {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::bounded;
 
-/// One answer a line. Python 2 can run it too, to be told apart. The last answer says whether the
-/// kernel lets a process read its own memory safely; without ctypes it is not known.
-const QUESTIONS: &str = r#"
+/// One answer a line. Python 2 can run it too, to be told apart; a shell that is taken for Python
+/// leaves at the first word, before it takes `import` for a command. The last answer says whether
+/// the kernel lets a process read its own memory safely; without ctypes it is not known.
+const QUESTIONS: &str = r#""exit"
 import os, platform, sys, sysconfig
 def safe_reads():
     try:
@@ -184,6 +185,11 @@ mod tests {
     fn a_program_that_is_no_python_says_so() {
         let error = Interpreter::ask(Path::new("/bin/echo"));
         assert!(matches!(error, Err(NoAnswer::NoPython { .. })), "{error:?}");
+        let error = Interpreter::ask(Path::new("/bin/sh"));
+        assert!(
+            matches!(error, Err(NoAnswer::NoPython { said: None })),
+            "{error:?}"
+        );
         let error = Interpreter::ask(Path::new("/no/such/python"));
         assert!(matches!(error, Err(NoAnswer::Start(_))), "{error:?}");
     }
