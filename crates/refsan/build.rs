@@ -32,6 +32,8 @@ fn main() {
         .args([
             "rustc",
             "--lib",
+            "--features",
+            "preload",
             "--crate-type",
             "cdylib",
             "--profile",

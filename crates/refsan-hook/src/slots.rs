@@ -121,6 +121,8 @@ fn last_is_relocated(image: &Image<'_>, dynamic: &Dynamic, table: &[Rela64<LE>])
         // Before relocation a slot holds zero or an address as the file has it: below its length.
         let length = image.range().len();
         let unrelocated = |value: usize| value == 0 || (image.bias != 0 && value < length);
-        image.items::<u64>(address, 1).is_some_and(|value| !unrelocated(value[0] as usize))
+        image
+            .items::<u64>(address, 1)
+            .is_some_and(|value| !unrelocated(value[0] as usize))
     })
 }

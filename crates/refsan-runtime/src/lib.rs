@@ -13,6 +13,7 @@
 
 extern crate alloc;
 
+#[cfg(feature = "preload")]
 mod allocator;
 mod errno;
 mod getter;
@@ -28,4 +29,5 @@ mod record;
 mod start;
 mod state;
 mod thread;
+#[cfg(feature = "preload")]
 mod unwinding;

@@ -139,7 +139,7 @@ impl Outputs {
         format: Format,
         target: &Target,
     ) -> Result<(), CommandError> {
-        let mut options = self.options.clone();
+        let mut options = self.options;
         options.color = self.wants_color(target);
         let mut bytes = Vec::new();
         let rendered = refsan_report::render(report, format, &options, &mut bytes);

@@ -1,6 +1,5 @@
 //! Starts the program under the runtime and waits for it.
 
-use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -52,7 +51,7 @@ pub fn watch(
     }
     command.env("LD_PRELOAD", preload);
     if arguments.halt_on_error {
-        let mut options = std::env::var_os("REFSAN_OPTIONS").unwrap_or_else(OsString::new);
+        let mut options = std::env::var_os("REFSAN_OPTIONS").unwrap_or_default();
         options.push(":halt_on_error=1");
         command.env("REFSAN_OPTIONS", options);
     }

@@ -12,11 +12,7 @@ pub fn module_identity(path: &str) -> String {
         .unwrap_or(stem);
     // Wheels carry libraries under names with a hash: libopenblas-r0-f650aae0.
     let stem = match stem.rsplit_once('-') {
-        Some((stem, hash))
-            if hash.len() >= 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
-        {
-            stem
-        }
+        Some((stem, tail)) if is_build_hash(tail) => stem,
         _ => stem,
     };
     let installed = ["/site-packages/", "/dist-packages/"]
@@ -29,6 +25,12 @@ pub fn module_identity(path: &str) -> String {
         ),
         None => stem.to_owned(),
     }
+}
+
+/// What a wheel's tools put behind the name of a library: a hash, perhaps a version.
+fn is_build_hash(tail: &str) -> bool {
+    let hash = tail.split('.').next().unwrap_or(tail);
+    hash.len() >= 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A function's name without what differs between builds of the same source.

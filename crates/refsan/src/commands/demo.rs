@@ -1,10 +1,7 @@
 //! `refsan demo`: both founding faults at work, each bare, under refsan, and cured.
 
-#[path = "../demo/fault.rs"]
 mod fault;
-#[path = "../demo/trial.rs"]
 mod trial;
-#[path = "../demo/workshop.rs"]
 mod workshop;
 
 use std::io::{IsTerminal, Write};

@@ -1,16 +1,10 @@
 //! `refsan doctor`: what can be watched here, and why not.
 
-#[path = "../doctor/bounded.rs"]
 pub mod bounded;
-#[path = "../doctor/check.rs"]
 mod check;
-#[path = "../doctor/examination.rs"]
 mod examination;
-#[path = "../doctor/interpreter.rs"]
 pub mod interpreter;
-#[path = "../doctor/search.rs"]
 mod search;
-#[path = "../doctor/system.rs"]
 mod system;
 
 use std::collections::BTreeSet;
