@@ -94,6 +94,7 @@ fn detection(trace: &Trace, site: &Site, outcome: Outcome, events: Vec<Event>) -
         phase: phase(site.life),
         count: site.count,
         module: site.module,
+        slot: site.slot,
         call: slot.map(|slot| slot.name.clone()).unwrap_or_default(),
         return_address: site.return_address,
         outcome: Some(outcome),

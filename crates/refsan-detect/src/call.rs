@@ -44,6 +44,7 @@ pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
             phase,
             count: site.count,
             module: site.module,
+            slot: site.slot,
             call: slot.map(|slot| slot.name.clone()).unwrap_or_default(),
             return_address: site.return_address,
             outcome: None,

@@ -28,6 +28,8 @@ pub struct Detection {
     pub count: u64,
     /// The module that made the call.
     pub module: u32,
+    /// The slot through which it was made.
+    pub slot: u32,
     /// The C-API function.
     pub call: String,
     /// Where the call returns to.

@@ -116,6 +116,10 @@ pub fn new_trace(interpreter: Option<&Interpreter>, refused: Option<&str>) -> Op
 }
 
 fn complain(reason: &CreateError) {
+    // The run that this process belongs to is over and its directory gone.
+    if matches!(reason, CreateError::Open(rustix::io::Errno::NOENT)) {
+        return;
+    }
     let directory = state::state().map(|state| state.options.directory.to_string_lossy());
     let directory = directory.unwrap_or_default();
     let why = match reason {

@@ -147,6 +147,14 @@ fn finish(watched: &Watched, mut event: Event, fault: &Fault) {
     }
 }
 
+/// Whether the thread's stack has room for the walk over Python stacks. Threads can be made with
+/// little more than 16 KiB. (The first thread's stack grows when it is touched.)
+fn has_stack_left() -> bool {
+    const NEEDED: u64 = 24 * 1024;
+    let here = 0_u8;
+    memory::word((&raw const here as u64).wrapping_sub(NEEDED) & !7).is_some()
+}
+
 /// Copies the top of the stack.
 fn stack(writer: &Writer, sequence: u64, registers: Registers, limit: usize) {
     let length = memory::readable(registers.rsp, limit);

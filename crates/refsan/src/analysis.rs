@@ -1,5 +1,6 @@
 //! From traces to a report: detect, unwind, name, put into words.
 
+mod caller;
 mod coverage;
 mod finding;
 mod identity;
@@ -26,6 +27,7 @@ pub fn analyse(traces: &[Trace]) -> (Report, Vec<String>) {
     let findings = merge::merge(findings);
     let processes = order
         .iter()
+        .filter(|trace| !coverage::was_only_on_its_way_to_exec(trace))
         .map(|trace| coverage::process(&mut symbolizer, trace))
         .collect();
     let report = Report {

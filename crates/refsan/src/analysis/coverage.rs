@@ -37,6 +37,17 @@ pub fn process(symbolizer: &mut Symbolizer, trace: &Trace) -> ProcessCoverage {
     }
 }
 
+/// Whether the process was forked only to become another program: it called nothing and did not end.
+pub fn was_only_on_its_way_to_exec(trace: &Trace) -> bool {
+    let header = &trace.header;
+    let called = trace
+        .modules
+        .iter()
+        .flat_map(|module| &module.slots)
+        .any(|slot| slot.calls != 0);
+    header.forked != 0 && header.ended == 0 && !called && trace.sites.is_empty()
+}
+
 fn module(symbolizer: &mut Symbolizer, module: &Module) -> ModuleCoverage {
     let watched = module.role == module_role::WATCHED;
     let patched = module

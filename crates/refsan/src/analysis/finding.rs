@@ -10,6 +10,7 @@ use refsan_symbols::Symbolizer;
 use refsan_trace::layout::{event_flags, python_build, thread_state};
 use refsan_trace::{Event, Trace};
 
+use super::caller::caller;
 use super::identity::{module_identity, stable_function};
 use super::message::message;
 use super::timeline::timeline;
@@ -39,7 +40,7 @@ pub fn finding(symbolizer: &mut Symbolizer, trace: &Trace, detection: &Detection
     let stage = symbolizer.exit_stage(trace, &addresses);
     let module = trace.module(detection.module);
     let path = module.map(|module| module.path.clone()).unwrap_or_default();
-    let (function, function_note) = caller(trace, detection, &frames);
+    let (function, function_note) = caller(symbolizer, trace, detection, &frames);
     let object = object(detection);
     let thread = thread(event, detection.phase);
     let situation = Situation {
@@ -98,36 +99,6 @@ pub fn finding(symbolizer: &mut Symbolizer, trace: &Trace, detection: &Detection
 fn is_release_macro(frame: &Frame) -> bool {
     let of_python = |name: &str| name.starts_with("Py_") || name.starts_with("_Py_");
     frame.inlined && frame.function.as_deref().is_some_and(of_python)
-}
-
-/// The function that made the call. The innermost frame is where the call returns to; when the call
-/// was a jump at the end of a function, that lies further out.
-fn caller(
-    trace: &Trace,
-    detection: &Detection,
-    frames: &[Frame],
-) -> (Option<String>, Option<String>) {
-    // The function that has an address of its own, not one that was inlined into it: it is what a
-    // stripped build and a disassembler show, too.
-    let first = frames.iter().find(|frame| !frame.own && !frame.inlined);
-    let module = trace.module(detection.module);
-    let returns_into_module =
-        module.is_some_and(|module| (module.start..module.end).contains(&detection.return_address));
-    match first {
-        Some(frame) if returns_into_module => (frame.function.clone(), None),
-        Some(frame) => {
-            let outer = frame
-                .function
-                .as_deref()
-                .or(frame.module.as_deref())
-                .unwrap_or("unknown code");
-            let note = format!(
-                "the call is the last act of a function of this module that {outer} called"
-            );
-            (None, Some(note))
-        }
-        None => (None, None),
-    }
 }
 
 fn role(rule: RuleId) -> (StackRole, &'static str) {
