@@ -137,7 +137,9 @@ fn finish(watched: &Watched, mut event: Event, fault: &Fault) {
         fault.registers,
         options.map_or(4096, |options| options.stack_bytes),
     );
-    if options.is_some_and(|options| options.python_stacks) && event.life != layout::life::FINALIZED
+    if options.is_some_and(|options| options.python_stacks)
+        && event.life != layout::life::FINALIZED
+        && (event.tid == pid || has_stack_left())
     {
         python_stacks(watched, event.sequence);
     }

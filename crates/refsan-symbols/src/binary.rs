@@ -54,6 +54,19 @@ pub(crate) struct Section {
     /// The number of the section that this one refers to.
     pub(crate) link: u32,
     index: u32,
+    executable: bool,
+}
+
+impl Section {
+    /// Whether it holds the stubs that calls of imported functions go through.
+    pub(crate) fn is_linkage_table(&self) -> bool {
+        self.executable && (self.name.starts_with(b".plt") || self.name == b".iplt")
+    }
+
+    /// The end of its contents, in addresses.
+    pub(crate) fn end(&self) -> u64 {
+        self.address.saturating_add(self.size)
+    }
 }
 
 /// A loaded piece.
@@ -134,6 +147,21 @@ impl Binary {
     pub(crate) fn section_of_kind(&self, kind: elf::SectionType) -> Option<&Section> {
         let mut sections = self.sections.iter();
         sections.find(|section| section.kind == kind && section.size > 0)
+    }
+
+    /// The sections of that kind that have contents.
+    pub(crate) fn sections_of_kind(
+        &self,
+        kind: elf::SectionType,
+    ) -> impl Iterator<Item = &Section> {
+        let sections = self.sections.iter();
+        sections.filter(move |section| section.kind == kind && section.size > 0)
+    }
+
+    /// The sections of machine code that have contents, linkage tables included.
+    pub(crate) fn code_sections(&self) -> impl Iterator<Item = &Section> {
+        let sections = self.sections.iter();
+        sections.filter(|section| section.executable && section.size > 0)
     }
 
     /// The section of that number.
@@ -248,6 +276,7 @@ fn sections_of<'data, R: ReadRef<'data>>(
                 size,
                 link: section.sh_link(endian),
                 index: u32::try_from(index.0).ok()?,
+                executable: section.sh_flags(endian).contains(elf::SHF_EXECINSTR),
             });
         }
     }

@@ -9,9 +9,11 @@ use refsan_model::SymbolQuality;
 use crate::binary::{Binary, BinaryError};
 use crate::debug_file;
 use crate::demangle::demangle;
-use crate::function_ranges::UnwindSections;
+use crate::function_ranges::{FunctionRange, UnwindSections};
 use crate::glibc::{self, Landmark};
+use crate::imports::Imports;
 use crate::symbol_table::{SymbolTable, TableKind};
+use crate::tail_callers::TailCallers;
 
 /// What a signal handler returns to, by its name in the C library.
 const SIGNAL_RETURN: &str = "__restore_rt";
@@ -34,6 +36,8 @@ pub(crate) struct Image {
     separate: OnceCell<Option<Separate>>,
     debug: OnceCell<Option<Loader>>,
     landmarks: OnceCell<Vec<Landmark>>,
+    imports: OnceCell<Imports>,
+    pub(crate) tail_callers: TailCallers,
 }
 
 /// A debug file beside the binary.
@@ -53,6 +57,8 @@ impl Image {
             separate: OnceCell::new(),
             debug: OnceCell::new(),
             landmarks: OnceCell::new(),
+            imports: OnceCell::new(),
+            tail_callers: TailCallers::default(),
         })
     }
 
@@ -68,6 +74,22 @@ impl Image {
 
     pub(crate) fn landmarks(&self) -> &[Landmark] {
         self.landmarks.get_or_init(|| glibc::landmarks(self))
+    }
+
+    pub(crate) fn imports(&self) -> &Imports {
+        self.imports.get_or_init(|| Imports::read(&self.binary))
+    }
+
+    /// The function, or part of one, that includes an address: by the unwind information, else by
+    /// the symbols.
+    pub(crate) fn function_range(&self, address: u64) -> Option<FunctionRange> {
+        let sections = self.unwind_sections();
+        let entry = sections.and_then(|sections| sections.covering(address));
+        entry
+            .map(|entry| entry.range())
+            .or_else(|| self.full_table()?.range_covering(address))
+            .or_else(|| self.separate_table()?.1.range_covering(address))
+            .or_else(|| self.dynamic_table()?.range_covering(address))
     }
 
     /// The functions at an address, inlined ones first; at least one, perhaps without a name.
@@ -91,6 +113,12 @@ impl Image {
             place.function = place.function.as_deref().map(demangle);
         }
         places
+    }
+
+    /// Whether the code at an address is a part that the compiler split off its function.
+    pub(crate) fn is_split_off(&self, address: u64) -> bool {
+        let symbol = self.symbol(address);
+        symbol.is_some_and(|name| name.split('.').skip(1).any(|part| part == "cold"))
     }
 
     pub(crate) fn quality(&self) -> SymbolQuality {

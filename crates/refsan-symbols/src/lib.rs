@@ -6,19 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod call_site;
 mod cfi;
 mod code;
 mod debug_file;
 mod demangle;
 mod exit_stage;
+mod exits;
 mod function_ranges;
 mod glibc;
 mod image;
+mod imports;
+mod jump_scan;
 mod symbol_table;
 mod symbolizer;
+mod tail_callers;
 mod unwind;
 mod warning;
 
+pub use call_site::{CANDIDATE_LIMIT, CallSite, TailCaller};
 pub use exit_stage::ExitStage;
 pub use function_ranges::FunctionRange;
 pub use symbolizer::Symbolizer;

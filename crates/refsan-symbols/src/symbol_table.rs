@@ -7,6 +7,7 @@ use object::LittleEndian;
 use object::elf::{self, Sym64};
 
 use crate::binary::{Binary, Section};
+use crate::function_ranges::FunctionRange;
 
 /// Which tables a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,15 @@ impl SymbolTable {
             (!name.is_empty()).then_some((preference(symbol, &name), name))
         });
         names.min().map(|(_, name)| name)
+    }
+
+    /// The bytes of the shortest function that includes the address.
+    pub(crate) fn range_covering(&self, address: u64) -> Option<FunctionRange> {
+        let symbol = self.covering(address).first()?;
+        Some(FunctionRange {
+            start: symbol.start,
+            end: symbol.end,
+        })
     }
 
     /// The range of the function of that name. It reads every name: for small tables.

@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use refsan_model::{Frame, SymbolQuality};
 use refsan_trace::layout::module_role;
-use refsan_trace::{Module, StackMemory, Trace};
+use refsan_trace::{Module, Slot, StackMemory, Trace};
 
+use crate::call_site::{self, CallSite, Question};
 use crate::debug_file::hexadecimal;
 use crate::exit_stage::{self, Caller, ExitStage};
 use crate::function_ranges::FunctionRange;
@@ -108,6 +109,42 @@ impl Symbolizer {
             start: range.start.wrapping_add(module.bias),
             end: range.end.wrapping_add(module.bias),
         })
+    }
+
+    /// Where in its file the function begins that made a call, by its return address; stripped
+    /// files tell it too. In the file's own addresses.
+    pub fn function_offset(&mut self, trace: &Trace, return_address: u64) -> Option<u64> {
+        // The call can be the last instruction of the function.
+        let address = return_address.checked_sub(1)?;
+        let bias = module_at(trace, address)?.bias;
+        let range = self.function_covering(trace, address)?;
+        Some(range.start.wrapping_sub(bias))
+    }
+
+    /// Which function called through a slot of `module`, given where the call returns to.
+    ///
+    /// A jump leaves no return address of its own: the one that the callee sees lies in a caller
+    /// of the function that jumped, perhaps in another module. The code of `module` tells which
+    /// functions can have jumped.
+    pub fn call_site(
+        &mut self,
+        trace: &Trace,
+        module: &Module,
+        slot: &Slot,
+        return_address: u64,
+    ) -> CallSite {
+        let Some(image) = self.image(module) else {
+            return CallSite::Unknown;
+        };
+        let caller = module_at(trace, return_address.wrapping_sub(1));
+        let is_inside = caller.is_some_and(|caller| caller.id == module.id);
+        let slots = module.slots.iter().chain(std::iter::once(slot));
+        let question = Question {
+            slot: slot.address.wrapping_sub(module.bias),
+            slots: slots.map(|slot| slot.address.wrapping_sub(module.bias)),
+            return_address: is_inside.then(|| return_address.wrapping_sub(module.bias)),
+        };
+        call_site::call_site(&image, question)
     }
 
     /// What part of the exit of a process or thread ran the code on a stack; `None` where none

@@ -8,6 +8,7 @@ use program::{Snapshot, Workshop, functions};
 use proptest::prelude::*;
 use refsan_model::{Frame, SymbolQuality};
 use refsan_symbols::{SymbolWarning, Symbolizer};
+use refsan_trace::Slot;
 
 const FLAGS: [&str; 3] = ["-O2", "-g", "-Wl,--build-id"];
 
@@ -17,6 +18,18 @@ fn calls() -> (Workshop, Snapshot) {
     workshop.run("calls");
     let snapshot = workshop.snapshot("calls");
     (workshop, snapshot)
+}
+
+/// Where the slots of imported functions are in the program, or near it.
+fn slots(snapshot: &Snapshot) -> Vec<Slot> {
+    let offsets = (0x3fc0..0x4040).step_by(8).chain([0, u64::MAX]);
+    let slot = |offset: u64| Slot {
+        name: String::new(),
+        calls: 0,
+        address: snapshot.trace.modules[0].bias.wrapping_add(offset),
+        flags: 0,
+    };
+    offsets.map(slot).collect()
 }
 
 /// Does everything that can be done with a snapshot.
@@ -29,6 +42,9 @@ fn use_all(snapshot: &Snapshot, symbolizer: &mut Symbolizer) -> (Vec<Frame>, Sym
     symbolizer.exit_stage(trace, &unwound.addresses);
     for address in &unwound.addresses {
         symbolizer.function_covering(trace, *address);
+        for slot in &slots(snapshot) {
+            symbolizer.call_site(trace, &trace.modules[0], slot, *address);
+        }
     }
     (frames, symbolizer.quality(&trace.modules[0]))
 }

@@ -60,6 +60,15 @@ fn tail(candidates: &[TailCaller], more: bool) -> (Option<String>, Option<String
             };
             (only.name.clone(), Some(note))
         }
+        // Out-of-line copies of one inline function.
+        [first, rest @ ..]
+            if !more && first.name.is_some() && rest.iter().all(|one| one.name == first.name) =>
+        {
+            (
+                first.name.clone(),
+                Some("the call is its last act, a jump".to_owned()),
+            )
+        }
         _ => {
             let mut names = candidates.iter().map(place).collect::<Vec<_>>().join(", ");
             if more {
