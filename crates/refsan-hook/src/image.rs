@@ -185,6 +185,7 @@ impl Image<'_> {
                 elf::DT_NULL => break,
                 elf::DT_SYMTAB => dynamic.symbols = self.relocated(value),
                 elf::DT_STRTAB => dynamic.strings = self.relocated(value),
+                elf::DT_HASH => dynamic.sysv_hash = self.relocated(value),
                 elf::DT_GNU_HASH => dynamic.gnu_hash = self.relocated(value),
                 elf::DT_RELA => dynamic.relocations.start = self.relocated(value),
                 elf::DT_RELASZ => dynamic.relocations.end = value,
@@ -231,6 +232,8 @@ pub struct Dynamic {
     pub symbols: usize,
     /// Their names.
     pub strings: usize,
+    /// The hash table of the System V ABI.
+    pub sysv_hash: usize,
     /// The GNU hash table.
     pub gnu_hash: usize,
     /// The relocations outside the procedure linkage table.

@@ -43,8 +43,8 @@ pub struct Interpreter {
 pub enum Unusable {
     /// A function is not exported.
     Missing(&'static str),
-    /// The version is outside 3.8 to 3.15, or makes no sense.
-    Version,
+    /// The version is outside 3.8 to 3.15, or makes no sense. As the interpreter says it.
+    Version(&'static CStr),
     /// Its structures are not known.
     Layout(refsan_interpreter::Unsupported),
 }
@@ -53,16 +53,23 @@ impl core::fmt::Display for Unusable {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Unusable::Missing(name) => write!(f, "the interpreter does not export {name}"),
-            Unusable::Version => f.write_str("the interpreter is not CPython 3.8 to 3.15"),
+            Unusable::Version(text) => {
+                let text = text.to_bytes().split(|byte| *byte == b' ').next();
+                let version = text.and_then(|text| core::str::from_utf8(text).ok());
+                let version = version.unwrap_or("of an unknown version");
+                write!(
+                    f,
+                    "the interpreter is {version}; refsan watches CPython 3.8 to 3.15"
+                )
+            }
             Unusable::Layout(reason) => write!(f, "{reason}"),
         }
     }
 }
 
-/// Whether an image is an interpreter: it defines the runtime and says whether it is initialized.
+/// Whether an image is an interpreter, of whatever version.
 pub fn is_interpreter(image: &Image<'_>, dynamic: &Dynamic) -> bool {
     symbols::defined(image, dynamic, "Py_IsInitialized").is_some()
-        && symbols::defined(image, dynamic, "_PyRuntime").is_some()
 }
 
 impl Interpreter {
@@ -83,15 +90,11 @@ impl Interpreter {
             )?)
         };
         // SAFETY: returns a static string; needs no thread state and no initialization.
-        let text = unsafe { CStr::from_ptr(get_version()) };
-        let version = text
-            .to_str()
-            .ok()
-            .and_then(Version::from_text)
-            .ok_or(Unusable::Version)?;
-        if version.major() != 3 || !(8..=15).contains(&version.minor()) {
-            return Err(Unusable::Version);
-        }
+        let text: &'static CStr = unsafe { CStr::from_ptr(get_version()) };
+        let version = text.to_str().ok().and_then(Version::from_text);
+        let version = version
+            .filter(|version| version.major() == 3 && (8..=15).contains(&version.minor()))
+            .ok_or(Unusable::Version(text))?;
         let runtime = find("_PyRuntime")? as u64;
         let layout = Layout::select(version, &OwnMemory, runtime).map_err(Unusable::Layout)?;
         let current = either("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet")?;

@@ -128,7 +128,21 @@ impl Modules {
         let probe = match self.hook(image, &dynamic, &path, watched, is_new) {
             Ok(probe) => probe,
             Err(Unusable::NotRelocated) => return, // the next look finds it complete
-            Err(Unusable::Malformed) => None,
+            Err(Unusable::Malformed) => {
+                if let Some(watched) = watched {
+                    let (id, reason) = (self.next, skip_reason::MALFORMED);
+                    self.next += 1;
+                    record_module(
+                        &watched.writer,
+                        image,
+                        &path,
+                        id,
+                        module_role::SKIPPED,
+                        reason,
+                    );
+                }
+                None
+            }
         };
         let known = Known {
             start,

@@ -74,7 +74,7 @@ fn pretender(directory: &Path, functions: &str) -> Option<PathBuf> {
         directory,
         "libpretender.so",
         &library,
-        &["-shared", "-fPIC", "-Wl,--hash-style=gnu"],
+        &["-shared", "-fPIC", "-Wl,--hash-style=sysv"],
     )?;
     let program = "int Py_IsInitialized(void); int main(void) { return Py_IsInitialized(); }";
     let path = format!("-L{}", directory.display());
@@ -148,7 +148,7 @@ fn an_interpreter_of_an_unknown_version_is_not_watched() {
     let functions = "const char *Py_GetVersion(void) { return \"3.99.1 (main)\"; }";
     if pretender(directory.path(), functions).is_some() {
         let output = refsan(&["run", "--", "./program"], directory.path());
-        assert_ends(&output, 3, &["not CPython 3.8 to 3.15"]);
+        assert_ends(&output, 3, &["3.99.1", "CPython 3.8 to 3.15"]);
     }
 }
 

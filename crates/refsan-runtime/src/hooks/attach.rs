@@ -24,20 +24,8 @@ pub unsafe extern "C" fn enter(site: &Site, frame: &mut Frame) {
     let local = thread::current();
     local.attach_site.set(core::ptr::from_ref(site) as usize);
     local.attach_frame.set(core::ptr::from_mut(frame) as usize);
-    let life = Life::of(&watched.interpreter);
-    if matches!(life, Life::Finalizing | Life::Finalized)
-        && !watched.interpreter.is_attached()
-        && is_faulty(watched, site, frame, life)
-        && let Some(code) = life.code()
-    {
-        let (kind, registers) = (event_kind::ATTACH, registers(frame));
-        let fault = Fault {
-            kind,
-            life: code,
-            registers,
-            object: None,
-        };
-        record::fault(watched, site.module, site.slot, fault);
+    if watched.interpreter.is_finalizing() {
+        enter_while_finalizing(watched, site, frame);
     }
     if let Some(entry) = local.entry(&watched.writer) {
         entry.enter(&ThreadEntry {
@@ -54,6 +42,21 @@ pub unsafe extern "C" fn enter(site: &Site, frame: &mut Frame) {
             registers: registers(frame),
             name: [0; 16],
         });
+    }
+}
+
+fn enter_while_finalizing(watched: &'static Watched, site: &CallSite, frame: &Frame) {
+    let life = Life::of(&watched.interpreter);
+    let Some(code) = life.code() else { return };
+    if !watched.interpreter.is_attached() && is_faulty(watched, site, frame, life) {
+        let (kind, registers) = (event_kind::ATTACH, registers(frame));
+        let fault = Fault {
+            kind,
+            life: code,
+            registers,
+            object: None,
+        };
+        record::fault(watched, site.module, site.slot, fault);
     }
 }
 

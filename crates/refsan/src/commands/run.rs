@@ -27,6 +27,11 @@ pub fn run(arguments: &Run) -> Result<u8, CommandError> {
             eprintln!("refsan: {text}");
         }
     };
+    say(format!(
+        "watching `{}`, traces in {}",
+        program.shown(),
+        traces.path().display()
+    ));
     let ended = watch(&program, &arguments.program, &traces)?;
     if ended.timed_out {
         say("the program was ended: it ran longer than --timeout allows".to_owned());
