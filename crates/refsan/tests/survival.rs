@@ -1,0 +1,199 @@
+//! What was recorded is kept and counted right, however the process ends and however fast the
+//! faults come.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use refsan_testkit::Interpreter;
+
+/// A function that only reads may be called without a thread state on every version: so the
+/// program lives, and the faults can be counted.
+const EXTENSION: &str = r#"
+#include <Python.h>
+#include <pthread.h>
+
+struct work { PyObject *list; long times; };
+
+static void *read_size(void *argument)
+{
+    struct work *work = argument;
+    for (long i = 0; i < work->times; i++)
+        PyList_Size(work->list);
+    return NULL;
+}
+
+static PyObject *fault(PyObject *module, PyObject *arguments)
+{
+    long threads, times;
+    if (!PyArg_ParseTuple(arguments, "ll", &threads, &times) || threads > 64)
+        return NULL;
+    struct work work = {PyList_New(0), times};
+    pthread_t started[64];
+    Py_BEGIN_ALLOW_THREADS
+    for (long i = 0; i < threads; i++)
+        pthread_create(&started[i], NULL, read_size, &work);
+    for (long i = 0; i < threads; i++)
+        pthread_join(started[i], NULL);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(work.list);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"fault", fault, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "faulty", NULL, -1, methods, NULL, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_faulty(void) { return PyModule_Create(&definition); }
+"#;
+
+struct Workshop {
+    directory: tempfile::TempDir,
+    python: PathBuf,
+}
+
+impl Workshop {
+    /// Builds the extension; `None`, with a word, where that is not possible.
+    fn open() -> Option<Workshop> {
+        let mut buildable = Interpreter::all()
+            .iter()
+            .filter(|one| !one.include.is_empty() && !one.free_threaded);
+        let Some(interpreter) = buildable.next_back() else {
+            println!("skipped: no interpreter with headers was found");
+            return None;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("faulty.c");
+        std::fs::write(&source, EXTENSION).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-g", "-fPIC", "-shared", "-pthread", "-o"]);
+        compiler
+            .arg(directory.path().join("faulty.so"))
+            .arg(&source);
+        for include in &interpreter.include {
+            compiler.arg("-I").arg(include);
+        }
+        match compiler.output() {
+            Ok(output) if output.status.success() => Some(Workshop {
+                directory,
+                python: interpreter.path.clone(),
+            }),
+            other => {
+                println!("skipped: the extension cannot be built here: {other:?}");
+                None
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Runs Python code under refsan. The status, and the report.
+    fn run(&self, code: &str) -> (Option<i32>, serde_json::Value) {
+        let report = self.path().join("report.json");
+        let output = Command::new(env!("CARGO_BIN_EXE_refsan"))
+            .args(["run", "--force", "--trace-dir"])
+            .arg(self.path().join("traces"))
+            .arg("--format")
+            .arg(format!("json={}", report.display()))
+            .arg("--")
+            .arg(&self.python)
+            .args(["-c", code])
+            .env("PYTHONPATH", self.path())
+            .env_remove("REFSAN_OPTIONS")
+            .output()
+            .unwrap();
+        let text = std::fs::read_to_string(&report).unwrap_or_else(|error| {
+            panic!(
+                "no report ({error}): {}",
+                String::from_utf8_lossy(&output.stderr)
+            )
+        });
+        (output.status.code(), serde_json::from_str(&text).unwrap())
+    }
+}
+
+/// How often the fault was seen, in all processes.
+fn count(report: &serde_json::Value) -> u64 {
+    let findings = report["findings"].as_array().unwrap();
+    let of_rule = findings.iter().filter(|finding| finding["rule"] == "RS102");
+    of_rule
+        .map(|finding| finding["count"].as_u64().unwrap())
+        .sum()
+}
+
+#[test]
+fn however_the_process_ends_the_fault_is_kept() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    for (end, status) in [
+        ("pass", 66),
+        ("os._exit(0)", 66),
+        ("os._exit(7)", 7),
+        ("os.kill(os.getpid(), 9)", 128 + 9),
+        ("os.abort()", 128 + 6),
+        ("ctypes.string_at(0)", 128 + 11),
+    ] {
+        let code = format!("import ctypes, os, faulty; faulty.fault(1, 5); {end}");
+        let (seen, report) = workshop.run(&code);
+        assert_eq!((seen, count(&report)), (Some(status), 5), "{end}");
+        let stacks = report["findings"][0]["stacks"].to_string();
+        assert!(stacks.contains("read_size"), "{stacks}");
+    }
+}
+
+#[test]
+fn faults_that_come_fast_and_from_many_threads_are_counted_to_the_last() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    let (status, report) = workshop.run("import faulty; faulty.fault(8, 20000)");
+    assert_eq!((status, count(&report)), (Some(66), 160_000));
+    let process = &report["coverage"]["processes"][0];
+    assert_eq!(process["dropped"], 0);
+    assert_eq!(report["findings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn every_process_keeps_its_own_trace() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    let code = "
+import os, subprocess, sys, faulty
+faulty.fault(1, 1)
+children = []
+for number in range(3):
+    child = os.fork()
+    if child == 0:
+        faulty.fault(1, 10)
+        os.kill(os.getpid(), 9)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+subprocess.run([sys.executable, '-c', 'import faulty; faulty.fault(2, 50)'], check=True)
+faulty.fault(1, 1)
+";
+    let (status, report) = workshop.run(code);
+    assert_eq!(
+        (status, count(&report)),
+        (Some(66), 1 + 3 * 10 + 100 + 1),
+        "{report:#}"
+    );
+    assert_eq!(report["coverage"]["processes"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_run_can_be_rendered_again_without_the_program() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    let (_, first) = workshop.run("import faulty; faulty.fault(1, 3)");
+    let again = Command::new(env!("CARGO_BIN_EXE_refsan"))
+        .args(["report", "--format", "json"])
+        .arg(workshop.path().join("traces"))
+        .output()
+        .unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again, first);
+}
