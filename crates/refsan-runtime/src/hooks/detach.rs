@@ -21,6 +21,9 @@ pub unsafe extern "C" fn before(site: &Site, frame: &mut Frame) {
     if interpreter.is_finalizing() {
         interpreter.saw_finalizing_thread();
     }
+    if keeps_thread_state(site, frame) {
+        return;
+    }
     let local = thread::current();
     local.attached.set(0);
     let (module, slot, return_address) = (site.module, site.slot, frame.rip);
@@ -29,4 +32,12 @@ pub unsafe extern "C" fn before(site: &Site, frame: &mut Frame) {
         slot,
         return_address,
     }));
+}
+
+/// `PyGILState_Release` of a nested `PyGILState_Ensure` leaves the thread attached. Its argument
+/// says so: `PyGILState_LOCKED` is 0.
+fn keeps_thread_state(site: &CallSite, frame: &Frame) -> bool {
+    const LOCKED: u32 = 0;
+    let name = site.function.map_or("", |function| function.name);
+    name == "PyGILState_Release" && frame.rdi as u32 == LOCKED
 }

@@ -12,7 +12,7 @@ use refsan_trace::{Event, Trace};
 
 use super::caller::caller;
 use super::identity::{module_identity, stable_function};
-use super::message::message;
+use super::message::{cure, message};
 use super::timeline::timeline;
 
 /// In-module functions that take part in the fingerprint.
@@ -89,7 +89,7 @@ pub fn finding(symbolizer: &mut Symbolizer, trace: &Trace, detection: &Detection
         consequence: rule
             .consequence(interpreter(trace), situation)
             .map(str::to_owned),
-        cure: rule.cure.to_owned(),
+        cure: cure(detection.rule, stage).to_owned(),
         stacks,
         fingerprint,
     }

@@ -2,6 +2,7 @@
 
 use refsan_detect::{Detection, Outcome};
 use refsan_model::{Object, Phase, RuleId};
+use refsan_symbols::ExitStage;
 
 /// One sentence for people, without a full stop.
 pub fn message(detection: &Detection, object: Option<&Object>) -> String {
@@ -29,6 +30,21 @@ pub fn message(detection: &Detection, object: Option<&Object>) -> String {
             }
             Some(Outcome::Asked) | None => format!("`{call}` called {}", when(detection.phase)),
         },
+    }
+}
+
+/// The cure in one line: the rule's, unless the place of the fault calls for another.
+pub fn cure(rule: RuleId, stage: Option<ExitStage>) -> &'static str {
+    let ending_thread = matches!(
+        stage,
+        Some(ExitStage::ThreadExit | ExitStage::ThreadSpecificData)
+    );
+    match rule {
+        RuleId::ReleaseWithoutThreadState | RuleId::CallWithoutThreadState if ending_thread => {
+            "empty the thread-local variable while the thread is attached, before it ends: its \
+             destructor runs after the thread state is gone"
+        }
+        _ => refsan_rules::rule(rule).cure,
     }
 }
 
