@@ -16,6 +16,9 @@ pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
         let Some(outcome) = outcome(site.kind) else {
             continue;
         };
+        if is_daemon_in_ctypes(trace, site.module, site.slot) {
+            continue;
+        }
         let events = trace
             .events
             .iter()
@@ -30,6 +33,20 @@ pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
     detections
 }
 
+/// A daemon thread that comes back from a foreign function of `ctypes` while the interpreter is
+/// finalizing: what becomes of daemon threads is the interpreter's decision, and no native code of
+/// the program takes part. (A callback that attaches from a thread of the program's is another
+/// matter.)
+fn is_daemon_in_ctypes(trace: &Trace, module: u32, slot: u32) -> bool {
+    let in_standard_library = trace
+        .module(module)
+        .is_some_and(|module| module.path.contains("/lib-dynload/"));
+    in_standard_library
+        && trace
+            .slot(module, slot)
+            .is_some_and(|slot| slot.name == "PyEval_RestoreThread")
+}
+
 /// Threads that were inside a call when the process was killed, after finalization had been seen.
 fn detect_unreported(trace: &Trace, detections: &mut Vec<Detection>) {
     for thread in &trace.threads {
@@ -37,7 +54,8 @@ fn detect_unreported(trace: &Trace, detections: &mut Vec<Detection>) {
             .events
             .iter()
             .any(|event| event.tid == thread.tid && outcome(event.kind).is_some());
-        if thread.state != thread_entry_state::ATTACHING || was_reported {
+        let is_of_ctypes = is_daemon_in_ctypes(trace, thread.module, thread.slot);
+        if thread.state != thread_entry_state::ATTACHING || was_reported || is_of_ctypes {
             continue;
         }
         let finalized = trace.header.finalized_seen != 0;

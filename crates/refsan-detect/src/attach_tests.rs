@@ -81,3 +81,13 @@ fn a_thread_inside_a_call_counts_only_once_finalization_was_seen() {
     trace.threads[0].state = thread_entry_state::IDLE;
     assert_eq!(detect(&trace), []);
 }
+
+#[test]
+fn a_daemon_thread_in_a_foreign_function_of_ctypes_is_nobodys_fault() {
+    let mut trace = trace(&[(event_kind::ATTACH, life::FINALIZING, 1)]);
+    assert_eq!(detect(&trace).len(), 1);
+    trace.modules[0].path = "/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311.so".to_owned();
+    assert_eq!(detect(&trace), []);
+    trace.modules[0].slots[0].name = "PyGILState_Ensure".to_owned();
+    assert_eq!(detect(&trace).len(), 1);
+}
