@@ -197,3 +197,35 @@ fn a_run_can_be_rendered_again_without_the_program() {
     let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(again, first);
 }
+
+#[test]
+fn a_sandbox_that_forbids_reading_memory_by_system_call_costs_no_stack() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    // A seccomp filter: process_vm_readv (310) fails with EPERM, everything else is allowed.
+    let code = "
+import ctypes, struct, sys
+libc = ctypes.CDLL(None)
+filters = [(0x20, 0, 0, 0), (0x15, 0, 1, 310), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+program = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *line) for line in filters))
+class Program(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('filters', ctypes.c_void_p)]
+wanted = Program(len(filters), ctypes.addressof(program))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(wanted), 0, 0):
+    sys.exit(9)
+import faulty
+faulty.fault(1, 3)
+";
+    let (status, report) = workshop.run(code);
+    if status == Some(9) {
+        println!("skipped: no seccomp filters here");
+        return;
+    }
+    assert_eq!((status, count(&report)), (Some(66), 3));
+    let stacks = report["findings"][0]["stacks"].to_string();
+    assert!(
+        stacks.contains("read_size") && stacks.contains("start_thread"),
+        "{stacks}"
+    );
+}
