@@ -21,7 +21,7 @@ use table::Line;
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Rounds of the rows that work; rows that only start run three times as many.
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Only rows whose title contains this text.
     #[arg(long, value_name = "TEXT")]

@@ -30,13 +30,17 @@ pub enum TaskError {
 
 /// Runs cargo with these words in the root of the source tree, and shows what it says.
 pub fn cargo(words: &[&str]) -> Result<(), TaskError> {
-    let mut command = Command::new("cargo");
-    command.args(words);
-    // Set by the cargo that started this program, for this program's toolchain.
+    run(tool("cargo").args(words))
+}
+
+/// A tool of the Rust toolchain that the source tree, or the caller's `+name`, asks for.
+pub fn tool(program: &str) -> Command {
+    let mut command = Command::new(program);
+    // Set by the cargo that started this program; they would overrule `+nightly`.
     for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(name);
     }
-    run(&mut command)
+    command
 }
 
 /// Runs a command in the root of the source tree, and shows what it says.

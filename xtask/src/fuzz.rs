@@ -3,7 +3,10 @@
 use crate::command::{TaskError, cargo};
 
 /// The fuzz targets.
-const TARGETS: [&str; 1] = ["trace_reader"];
+const TARGETS: [&str; 2] = ["trace_reader", "native_stacks"];
+
+/// What all targets start from: they read the same kind of input.
+const SEEDS: &str = "fuzz/seeds/traces";
 
 /// What to fuzz and for how long.
 #[derive(Debug, clap::Args)]
@@ -26,7 +29,6 @@ pub fn run(options: &Options) -> Result<(), TaskError> {
         }
         // What is found goes to the first directory, which is not kept; the second holds the seeds.
         let corpus = format!("fuzz/corpus/{target}");
-        let seeds = format!("fuzz/seeds/{target}");
         std::fs::create_dir_all(refsan_testkit::source_root().join(&corpus))
             .map_err(|error| TaskError::Other(format!("cannot make {corpus}: {error}")))?;
         cargo(&[
@@ -35,7 +37,7 @@ pub fn run(options: &Options) -> Result<(), TaskError> {
             "run",
             target,
             &corpus,
-            &seeds,
+            SEEDS,
             "--",
             &limit,
             "-print_final_stats=1",

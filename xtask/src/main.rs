@@ -17,7 +17,7 @@ use clap::Parser;
 enum Task {
     /// Formatting, lints, feature combinations and the rules of the source tree.
     Check,
-    /// The tests; the network is needed once, to fill the cache.
+    /// The checks and all tests; the network is needed once, to fill the cache.
     Test(test::Options),
     /// Measure what refsan costs, and print the table of the README.
     Bench(bench::Options),

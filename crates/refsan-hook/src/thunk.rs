@@ -108,6 +108,7 @@ template!(
     "jmp [rip + 75f]",
 );
 
+// SAFETY: the templates above define these labels, and only their addresses are used.
 unsafe extern "C" {
     static refsan_thunk_closed: u8;
     static refsan_thunk_closed_data: u8;

@@ -63,6 +63,7 @@ pub struct Frame {
 
 const _: () = assert!(size_of::<Frame>() == 256);
 
+// SAFETY: both are defined below, and only their addresses are used.
 unsafe extern "C" {
     /// Where thunks of the kind *before* go. Not to be called.
     pub fn refsan_hook_before();

@@ -23,6 +23,8 @@ pub struct Report {
 impl Report {
     /// Whether a finding is at least as bad as `severity`.
     pub fn has(&self, severity: Severity) -> bool {
-        self.findings.iter().any(|finding| finding.severity >= severity)
+        self.findings
+            .iter()
+            .any(|finding| finding.severity >= severity)
     }
 }

@@ -28,7 +28,11 @@ pub struct UnknownRule(pub String);
 
 impl std::fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no rule has the code or name `{}`; the rules are ", self.0)?;
+        write!(
+            f,
+            "no rule has the code or name `{}`; the rules are ",
+            self.0
+        )?;
         for (index, rule) in RuleId::ALL.iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };
             write!(f, "{separator}{rule}")?;
@@ -102,6 +106,9 @@ mod tests {
             assert_eq!(rule.name().parse(), Ok(rule));
         }
         let error = "RS999".parse::<RuleId>().unwrap_err().to_string();
-        assert!(error.contains("RS999") && error.contains("RS203"), "{error}");
+        assert!(
+            error.contains("RS999") && error.contains("RS203"),
+            "{error}"
+        );
     }
 }

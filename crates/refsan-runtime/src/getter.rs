@@ -19,6 +19,7 @@ pub enum Place {
     ThreadLocal(isize),
 }
 
+// SAFETY: the loader defines it so (x86-64 ABI for thread-local storage).
 unsafe extern "C" {
     fn __tls_get_addr(index: *const [usize; 2]) -> *mut u8;
 }

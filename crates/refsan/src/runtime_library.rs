@@ -47,10 +47,12 @@ fn place_in(directory: &Path) -> Result<PathBuf, String> {
     if text.contains([' ', ':']) {
         return Err("the path has a space or a colon".to_owned());
     }
-    let file = format!(
-        "refsan-runtime-{}-{}.so",
+    let file = concat!(
+        "refsan-runtime-",
         env!("CARGO_PKG_VERSION"),
-        digest(LIBRARY)
+        "-",
+        env!("REFSAN_RUNTIME_DIGEST"),
+        ".so"
     );
     let path = std::path::absolute(directory)
         .map_err(|error| error.to_string())?
@@ -67,14 +69,6 @@ fn place_in(directory: &Path) -> Result<PathBuf, String> {
         Ok(())
     };
     write().map(|()| path).map_err(|error| error.to_string())
-}
-
-/// Tells builds apart; FNV-1a.
-fn digest(bytes: &[u8]) -> String {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{hash:016x}")
 }
 
 #[cfg(test)]

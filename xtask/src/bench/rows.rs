@@ -60,8 +60,8 @@ pub const ROWS: &[Row] = &[
         requires: &["circt==1.162.0"],
         work: Work::Script {
             file: "circt_attributes.py",
-            long: 1000,
-            short: 20,
+            long: 250,
+            short: 10,
         },
     },
     Row {
@@ -70,7 +70,7 @@ pub const ROWS: &[Row] = &[
         requires: &[],
         work: Work::Extension {
             directory: "pybind11_calls",
-            long: 400,
+            long: 1200,
             short: 10,
         },
     },
@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = &[
         requires: NUMPY,
         work: Work::Script {
             file: "numpy_small_arrays.py",
-            long: 100,
+            long: 200,
             short: 3,
         },
     },
@@ -90,8 +90,8 @@ pub const ROWS: &[Row] = &[
         requires: NUMPY,
         work: Work::Script {
             file: "numeric_work.py",
-            long: 40,
-            short: 1,
+            long: 100,
+            short: 5,
         },
     },
     Row {
@@ -163,7 +163,10 @@ impl Row {
             }
         };
         // One thread: the threads of a matrix product would compete with the rest of the machine.
-        let program = program.variable("OPENBLAS_NUM_THREADS", "1");
+        // And the same dictionaries in every run.
+        let program = program
+            .variable("OPENBLAS_NUM_THREADS", "1")
+            .variable("PYTHONHASHSEED", "0");
         Ok(Programs {
             short: program.clone().argument(short.to_string()),
             long: program.argument(long.to_string()),

@@ -97,7 +97,7 @@ fn unexplained_unsafe(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let is_unsafe = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
-        ["unsafe {", "unsafe impl"]
+        ["unsafe {", "unsafe impl", "unsafe extern \"C\" {"]
             .iter()
             .any(|word| code.contains(word))
     };
