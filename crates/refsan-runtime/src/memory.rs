@@ -89,29 +89,32 @@ pub fn read_prefix(address: u64, buffer: &mut [u8]) -> usize {
     done
 }
 
-/// How many bytes can be read from `address` on, at most `limit`, in one system call.
+/// How many bytes can be read from `address` on, at most `limit`: whole pages are asked for, several
+/// in one system call, but few enough for the small stack of a hook.
 pub fn readable(address: u64, limit: usize) -> usize {
-    const PAGES: usize = 257;
-    let mut byte = [0_u8; PAGES];
-    let mut remote = [libc::iovec {
-        iov_base: core::ptr::null_mut(),
-        iov_len: 1,
-    }; PAGES];
-    let first_page = address & !4095;
-    let pages = ((address - first_page) as usize + limit)
-        .div_ceil(4096)
-        .min(PAGES);
-    for (index, place) in remote.iter_mut().enumerate().take(pages) {
-        place.iov_base = (first_page + 4096 * index as u64) as *mut c_void;
+    const PAGES: usize = 16;
+    let end = address.saturating_add(limit as u64);
+    let mut page = address & !4095;
+    while page < end {
+        let mut byte = [0_u8; PAGES];
+        let asked = ((end - page).div_ceil(4096) as usize).min(PAGES);
+        let remote: [libc::iovec; PAGES] = core::array::from_fn(|index| libc::iovec {
+            iov_base: (page + 4096 * index as u64) as *mut c_void,
+            iov_len: 1,
+        });
+        let remote = remote.get(..asked).unwrap_or_default();
+        let local = libc::iovec {
+            iov_base: byte.as_mut_ptr().cast(),
+            iov_len: asked,
+        };
+        let there = copy(&local, remote).unwrap_or_else(|Refused| {
+            let is_there = |page: &&libc::iovec| read_file(page.iov_base as u64, &mut [0]) == 1;
+            remote.iter().take_while(is_there).count()
+        });
+        page += 4096 * there as u64;
+        if there < asked {
+            break;
+        }
     }
-    let local = libc::iovec {
-        iov_base: byte.as_mut_ptr().cast(),
-        iov_len: pages,
-    };
-    let count = copy(&local, remote.get(..pages).unwrap_or_default()).unwrap_or_else(|Refused| {
-        let there = |page: &&libc::iovec| read_file(page.iov_base as u64, &mut [0]) == 1;
-        remote.iter().take(pages).take_while(there).count()
-    });
-    let end = first_page + 4096 * count as u64;
-    (end.saturating_sub(address) as usize).min(limit)
+    (page.saturating_sub(address) as usize).min(limit)
 }

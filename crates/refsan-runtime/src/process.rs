@@ -70,6 +70,7 @@ fn read_file(path: &str, limit: usize) -> Vec<u8> {
 
 fn fill(header: &mut Header, forked: bool) {
     header.pid = pid();
+    OWNER.store(header.pid, Ordering::Relaxed);
     header.parent_pid = rustix::process::getppid()
         .map_or(0, |parent| parent.as_raw_nonzero().get().cast_unsigned());
     header.forked = forked.into();
@@ -195,6 +196,8 @@ pub fn register() {
 }
 
 static ENDED: AtomicU32 = AtomicU32::new(0);
+/// The process that the trace belongs to.
+static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Runs after the exit handlers of everything that was loaded later.
 extern "C" fn at_end() {
@@ -202,7 +205,9 @@ extern "C" fn at_end() {
         return;
     };
     let _errno = errno::KeepErrno::new();
-    if ENDED.swap(1, Ordering::Relaxed) == 1 {
+    // A child that was made behind the C library's back still maps its parent's trace.
+    let is_owner = OWNER.load(Ordering::Relaxed) == pid();
+    if !is_owner || ENDED.swap(1, Ordering::Relaxed) == 1 {
         return;
     }
     let life = Life::of(&watched.interpreter);
@@ -215,5 +220,4 @@ extern "C" fn at_end() {
         });
     }
     watched.writer.saw_end(now());
-    watched.writer.shrink();
 }

@@ -64,13 +64,19 @@ pub fn fault(watched: &'static Watched, module: u32, slot: u32, fault: Fault) {
         event.flags |= event_flags::HAS_OBJECT | last;
         event.object = object.address;
         event.reference_count = object.references.unwrap_or(-1);
-        let mut name = [0; 95]; // one less than the field: it ends with a zero byte
-        let objects = &interpreter.layout.objects;
-        if let Some(name) = object_type_name(&OwnMemory, objects, object.address, &mut name) {
-            layout::set_text(&mut event.type_name, name.as_bytes());
-        }
+        name_type(interpreter, object.address, &mut event.type_name);
     }
     finish(watched, event, &fault);
+}
+
+#[inline(never)]
+fn name_type(interpreter: &Interpreter, object: u64, field: &mut [u8]) {
+    // One less than the field, which ends with a zero byte.
+    let mut name = [0; 95];
+    let objects = &interpreter.layout.objects;
+    if let Some(name) = object_type_name(&OwnMemory, objects, object, &mut name) {
+        layout::set_text(field, name.as_bytes());
+    }
 }
 
 /// Records a fault of a thread that stands still inside a call.
@@ -158,6 +164,7 @@ fn has_stack_left() -> bool {
 }
 
 /// Copies the top of the stack.
+#[inline(never)]
 fn stack(writer: &Writer, sequence: u64, registers: Registers, limit: usize) {
     let length = memory::readable(registers.rsp, limit);
     let record = StackRecord {
@@ -182,6 +189,8 @@ const OTHER_FRAMES: u32 = 24;
 /// Bytes of frames of one thread.
 const TEXT: usize = 6 * 1024;
 
+// Its buffer must not be part of the frame of a caller that may have to do without.
+#[inline(never)]
 fn python_stacks(watched: &Watched, sequence: u64) {
     let Interpreter {
         layout, runtime, ..

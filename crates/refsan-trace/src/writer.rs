@@ -3,7 +3,8 @@
 //! The file is mapped shared and written through memory, so whatever was written survives the
 //! process. Space is set aside with `fallocate` before it is touched: on a full disk a write
 //! through a mapping would otherwise kill the program. No descriptor is kept open, since programs
-//! close the descriptors that they do not know; the file is opened again to grow.
+//! close the descriptors that they do not know; the file is opened again to grow. It is never cut
+//! to what is used: another thread may be writing behind that.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -473,24 +474,6 @@ impl Writer {
             let offset = body + size_of::<layout::SlotsRecord>() as u64 + index * entry;
             // SAFETY: the record was checked to lie in the mapped file; one thread.
             unsafe { (*self.base.add(offset as usize).cast::<layout::SlotEntry>()).calls = 0 };
-        }
-    }
-
-    /// Cuts the file to what is used. The mapping stays usable up to there; later records are
-    /// dropped.
-    pub fn shrink(&self) {
-        let used = self
-            .word(core::mem::offset_of!(Header, cursor))
-            .load(Ordering::Acquire);
-        let Some(path) = self.path() else { return };
-        if used < self.length.load(Ordering::Acquire) {
-            let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            if let Ok(fd) = rustix::fs::open(path, flags, Mode::empty()) {
-                // Whole pages stay: the mapping must never reach behind the end of the file.
-                let _ = rustix::fs::ftruncate(&fd, used.next_multiple_of(4096));
-                self.length
-                    .store(used.next_multiple_of(4096), Ordering::Release);
-            }
         }
     }
 }

@@ -24,14 +24,18 @@ static void *read_size(void *argument)
 
 static PyObject *fault(PyObject *module, PyObject *arguments)
 {
-    long threads, times;
-    if (!PyArg_ParseTuple(arguments, "ll", &threads, &times) || threads > 64)
+    long threads, times, stack = 0;
+    if (!PyArg_ParseTuple(arguments, "ll|l", &threads, &times, &stack) || threads > 64)
         return NULL;
     struct work work = {PyList_New(0), times};
     pthread_t started[64];
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (stack)
+        pthread_attr_setstacksize(&attributes, stack);
     Py_BEGIN_ALLOW_THREADS
     for (long i = 0; i < threads; i++)
-        pthread_create(&started[i], NULL, read_size, &work);
+        pthread_create(&started[i], &attributes, read_size, &work);
     for (long i = 0; i < threads; i++)
         pthread_join(started[i], NULL);
     Py_END_ALLOW_THREADS
@@ -39,7 +43,23 @@ static PyObject *fault(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"fault", fault, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+/* Threads that nobody waits for: they are still at it when the process ends. */
+static PyObject *fault_until_the_end(PyObject *module, PyObject *unused)
+{
+    static struct work work = {NULL, 1L << 60};
+    work.list = PyList_New(0);
+    for (int i = 0; i < 4; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, read_size, &work);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"fault", fault, METH_VARARGS, NULL},
+    {"fault_until_the_end", fault_until_the_end, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "faulty", NULL, -1, methods, NULL, NULL, NULL, NULL};
 PyMODINIT_FUNC PyInit_faulty(void) { return PyModule_Create(&definition); }
 "#;
@@ -228,4 +248,51 @@ faulty.fault(1, 3)
         stacks.contains("read_size") && stacks.contains("start_thread"),
         "{stacks}"
     );
+}
+
+#[test]
+fn the_smallest_stack_is_large_enough() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    // PTHREAD_STACK_MIN
+    let (status, report) = workshop.run("import faulty; faulty.fault(4, 100, 16384)");
+    assert_eq!((status, count(&report)), (Some(66), 400));
+}
+
+#[test]
+fn threads_that_record_while_the_process_ends_do_no_harm() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    for _ in 0..3 {
+        let code = "import faulty, time; faulty.fault_until_the_end(); time.sleep(0.02)";
+        let (status, report) = workshop.run(code);
+        assert_eq!(status, Some(66));
+        assert!(count(&report) > 0);
+    }
+}
+
+#[test]
+fn a_child_made_behind_the_c_librarys_back_leaves_its_parents_trace_alone() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    let code = "
+import ctypes, os, sys, faulty
+fork = getattr(ctypes.PyDLL(None), '_Fork', None)
+if fork is None:
+    sys.exit(9)
+child = fork()
+if child == 0:
+    sys.exit(3)
+assert os.waitpid(child, 0)[1] >> 8 == 3
+faulty.fault(1, 7)
+";
+    let (status, report) = workshop.run(code);
+    if status == Some(9) {
+        println!("skipped: this C library has no _Fork");
+        return;
+    }
+    assert_eq!((status, count(&report)), (Some(66), 7));
 }
