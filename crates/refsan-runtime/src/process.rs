@@ -179,13 +179,12 @@ pub fn register() {
             return;
         };
         // SAFETY: as above.
-        let result = create(|path| unsafe {
+        // Nothing is said of a failure: descriptor 2 may be any file of the program's by now.
+        let _ = create(|path| unsafe {
             watched
                 .writer
                 .become_child(path, |header| fill(header, true))
         });
-        // Nothing is said of a failure: descriptor 2 may be any file of the program's by now.
-        drop(result);
     }
     // SAFETY: the functions live as long as the process.
     unsafe {

@@ -333,7 +333,8 @@ pub struct SlotsRecord {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct SlotEntry {
-    /// Calls seen; the thunks count here.
+    /// Calls seen; the thunks count here. Not exact where threads call at the same time: an exact
+    /// count would cost more than the check that it stands beside.
     pub calls: u64,
     /// Address of the GOT slot.
     pub address: u64,

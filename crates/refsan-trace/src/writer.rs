@@ -96,8 +96,7 @@ impl Writer {
             .ok_or(CreateError::PathTooLong)?
             .copy_from_slice(bytes);
         let length = GROWTH;
-        let fd = new_file(path)?;
-        allocate(&fd, length).map_err(CreateError::Space)?;
+        let fd = new_file(path, length)?;
         // SAFETY: a new mapping at an address of the kernel's choice disturbs nobody.
         let base = unsafe {
             rustix::mm::mmap(
@@ -395,9 +394,14 @@ impl Writer {
         kept.get_mut(..bytes.len())
             .ok_or(CreateError::PathTooLong)?
             .copy_from_slice(bytes);
-        let length = self.length.load(Ordering::Acquire);
-        let fd = new_file(path)?;
-        allocate(&fd, length).map_err(CreateError::Space)?;
+        // No more than is used: a program may fork hundreds of times.
+        let used = self
+            .word(core::mem::offset_of!(Header, cursor))
+            .load(Ordering::Acquire);
+        let length = used
+            .next_multiple_of(4096)
+            .min(self.length.load(Ordering::Acquire));
+        let fd = new_file(path, length)?;
         // SAFETY: `length` bytes of the mapping may be read.
         let mut rest = unsafe { core::slice::from_raw_parts(self.base, length as usize) };
         let mut offset = 0;
@@ -419,6 +423,7 @@ impl Writer {
         }
         .map_err(CreateError::Map)?;
         self.path = kept;
+        self.length.store(length, Ordering::Release);
         Ok(())
     }
 
@@ -521,9 +526,15 @@ impl ThreadCell {
     }
 }
 
-fn new_file(path: &CStr) -> Result<rustix::fd::OwnedFd, CreateError> {
+/// A new file with room for `length` bytes. One that finds no room is removed again.
+fn new_file(path: &CStr, length: u64) -> Result<rustix::fd::OwnedFd, CreateError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map_err(CreateError::Open)
+    let fd = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map_err(CreateError::Open)?;
+    allocate(&fd, length).map_err(|error| {
+        let _ = rustix::fs::unlink(path);
+        CreateError::Space(error)
+    })?;
+    Ok(fd)
 }
 
 /// Sets space aside up to `length`, in bytes. A file system that cannot promise space only gets
