@@ -6,6 +6,7 @@
 //! library path is searched.
 
 use alloc::boxed::Box;
+use alloc::ffi::CString;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::ControlFlow;
@@ -45,7 +46,8 @@ pub struct Modules {
 /// A binary that has been dealt with.
 struct Known {
     start: usize,
-    path: String,
+    /// As the loader has it.
+    path: CString,
     /// A slot and what was written to it: another binary may have been loaded to the same place.
     probe: Option<(usize, usize)>,
     /// It is in the trace and hooked for the interpreter; before one is found, only look-ups are.
@@ -104,13 +106,10 @@ impl Modules {
     }
 
     fn deal_with(&mut self, image: &Image<'_>) {
-        let path = path_of(image);
         let start = image.range().start;
         let watched = state::watched();
-        let position = self
-            .known
-            .iter()
-            .position(|known| known.start == start && known.path == path);
+        let is_it = |known: &Known| known.start == start && known.path.as_c_str() == image.path;
+        let position = self.known.iter().position(is_it);
         if let Some(known) = position.and_then(|position| self.known.get(position)) {
             let intact = known.probe.is_none_or(|(slot, thunk)| {
                 image
@@ -125,6 +124,7 @@ impl Modules {
             return;
         };
         let is_new = position.is_none();
+        let path = path_of(image);
         let probe = match self.hook(image, &dynamic, &path, watched, is_new) {
             Ok(probe) => probe,
             Err(Unusable::NotRelocated) => return, // the next look finds it complete
@@ -146,7 +146,7 @@ impl Modules {
         };
         let known = Known {
             start,
-            path,
+            path: image.path.into(),
             probe,
             complete: watched.is_some(),
         };
