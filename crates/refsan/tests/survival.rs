@@ -127,8 +127,22 @@ impl Workshop {
                 String::from_utf8_lossy(&output.stderr)
             )
         });
-        (output.status.code(), serde_json::from_str(&text).unwrap())
+        let report = serde_json::from_str(&text).unwrap();
+        assert_fits_schema(&report);
+        (output.status.code(), report)
     }
+}
+
+/// What users' tools rely on.
+fn assert_fits_schema(report: &serde_json::Value) {
+    let schema = include_str!("../../../schemas/finding-v1.json");
+    let schema = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(report)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert_eq!(errors, [""; 0]);
 }
 
 /// How often the fault was seen, in all processes.
