@@ -78,6 +78,42 @@ pub fn loads() -> u64 {
     loads
 }
 
+/// The start of the loader's list of binaries, as debuggers find it (`link.h`).
+#[repr(C)]
+struct DebugList {
+    version: c_int,
+    first: *const LinkMap,
+}
+
+#[repr(C)]
+struct LinkMap {
+    bias: usize,
+    name: *const core::ffi::c_char,
+    dynamic: usize,
+    next: *const LinkMap,
+}
+
+// SAFETY: the loader exports its list for debuggers under this name, with this start.
+unsafe extern "C" {
+    static _r_debug: DebugList;
+}
+
+/// How many binaries are loaded, counted without the loader's lock.
+///
+/// # Safety
+/// Only while no other thread can load or unload: in a forked child that has one thread.
+pub unsafe fn count_without_lock() -> usize {
+    // SAFETY: the caller keeps the list from changing.
+    let mut next = unsafe { _r_debug.first };
+    let mut count = 0;
+    while !next.is_null() {
+        count += 1;
+        // SAFETY: as above; entries are linked until a null pointer.
+        next = unsafe { (*next).next };
+    }
+    count
+}
+
 impl Image<'_> {
     /// The same image for as long as the process lives.
     ///

@@ -41,6 +41,8 @@ pub struct Modules {
     loads: u64,
     /// The number for the next module.
     next: u32,
+    /// In a forked child: how many binaries there were at the fork, until something is loaded.
+    at_fork: Option<usize>,
 }
 
 /// A binary that has been dealt with.
@@ -57,6 +59,12 @@ struct Known {
 /// Looks at the binaries if new ones were loaded since the last look.
 pub fn look_again() {
     let Some(state) = state::state() else { return };
+    if state
+        .modules
+        .with(|modules| modules.nothing_loaded_since_fork())
+    {
+        return;
+    }
     let loads = image::loads();
     state.modules.with(|modules| {
         if modules.loads != loads {
@@ -67,6 +75,25 @@ pub fn look_again() {
 }
 
 impl Modules {
+    /// The process has just been forked and has one thread.
+    pub fn forked(&mut self) {
+        // SAFETY: one thread, and it is not loading anything.
+        self.at_fork = Some(unsafe { image::count_without_lock() });
+    }
+
+    /// Another thread of the parent may have held the loader's lock when the process was forked. It
+    /// is held for ever then, and a child that loads nothing must not ask for it.
+    fn nothing_loaded_since_fork(&mut self) -> bool {
+        // SAFETY: until something is loaded, the child has hardly more than its one thread.
+        let nothing = self
+            .at_fork
+            .is_some_and(|count| count == unsafe { image::count_without_lock() });
+        if !nothing {
+            self.at_fork = None;
+        }
+        nothing
+    }
+
     /// Deals with every binary that is not known yet.
     pub fn look(&mut self, at_start: bool) {
         if state::watched().is_none() && !self.gave_up {

@@ -174,6 +174,9 @@ pub fn register() {
         let _errno = errno::KeepErrno::new();
         after_fork();
         thread::forked();
+        if let Some(state) = state::state() {
+            state.modules.with(modules::Modules::forked);
+        }
         // SAFETY: the child has one thread, and it is here.
         let Some(watched) = (unsafe { state::watched_mut() }) else {
             return;
