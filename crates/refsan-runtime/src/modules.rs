@@ -443,12 +443,7 @@ fn patch(
         } else {
             Way::Before
         };
-        // What changes the state of a thread or the interpreter is always of interest, and so are
-        // look-ups.
-        let gate = match role {
-            Some(Role::Attach | Role::Detach | Role::Finalize) | None => Gate::Closed,
-            Some(_) => gate,
-        };
+        let gate = gate_of(found.function, gate);
         let counter = match (found.function, counters) {
             // SAFETY: one entry for each function, in the same order.
             (Some(_), Some(entries)) => unsafe {
@@ -467,6 +462,23 @@ fn patch(
         unsafe { writer.write(*address, *thunk) }.map_err(|_| skip_reason::PROTECTED)?;
     }
     Ok(thunks.first().copied())
+}
+
+/// When calls of a function may go straight on. `attached` is the gate that is open for threads that
+/// are attached.
+fn gate_of(function: Option<&Function>, attached: Gate) -> Gate {
+    match function {
+        // It returns at once where the thread is attached already, and bindings call it all the time.
+        Some(function) if function.name == "PyGILState_Ensure" => attached,
+        // What changes the state of a thread or the interpreter is always of interest, and so are
+        // look-ups.
+        Some(Function {
+            role: Role::Attach | Role::Detach | Role::Finalize,
+            ..
+        })
+        | None => Gate::Closed,
+        Some(_) => attached,
+    }
 }
 
 fn entry_of(found: &Found, function: &Function) -> SlotEntry {
