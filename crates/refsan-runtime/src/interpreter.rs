@@ -2,7 +2,7 @@
 //! pure reads that need no thread state and stay valid after finalization.
 
 use core::ffi::{CStr, c_char, c_int};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use refsan_hook::image::{Dynamic, Image};
 use refsan_hook::symbols;
@@ -37,6 +37,8 @@ pub struct Interpreter {
     finalizing_tid: AtomicU32,
     /// The main interpreter, as seen while it lived.
     main_interpreter: AtomicU64,
+    /// Thread states may go from thread to thread by calls that nobody sees.
+    unseen_handovers: AtomicBool,
 }
 
 /// Why an interpreter cannot be watched.
@@ -113,6 +115,7 @@ impl Interpreter {
             main: getter(find("PyInterpreterState_Main")?),
             finalizing_tid: AtomicU32::new(0),
             main_interpreter: AtomicU64::new(0),
+            unseen_handovers: AtomicBool::new(is_program_of_its_own(image)),
         };
         Ok(interpreter)
     }
@@ -163,6 +166,9 @@ impl Interpreter {
         if field(self.layout.thread_state.thread_id) == Some(thread::pthread_self()) {
             return true;
         }
+        if self.unseen_handovers.load(Ordering::Relaxed) {
+            return true;
+        }
         // A subinterpreter runs its code with a thread state that may have been made on any thread,
         // by calls inside the interpreter that nobody sees: give it the benefit of the doubt.
         field(self.layout.thread_state.interp).is_some_and(|interpreter| interpreter != self.main())
@@ -175,6 +181,12 @@ impl Interpreter {
             self.main_interpreter.store(main, Ordering::Relaxed);
         }
         self.main_interpreter.load(Ordering::Relaxed)
+    }
+
+    /// From now on a current thread state that was made for another thread says nothing: on 3.8 to
+    /// 3.11 it may have been handed over. Rather a miss than a false alarm.
+    pub fn handovers_are_unseen(&self) {
+        self.unseen_handovers.store(true, Ordering::Relaxed);
     }
 
     /// Remembers that the calling thread is the one that finalizes: it asked for that, or it is
@@ -198,6 +210,12 @@ impl Interpreter {
             known => tid == known,
         }
     }
+}
+
+/// Whether the interpreter is linked into a program that is not just Python: that program's own calls
+/// of the C-API go through no table.
+fn is_program_of_its_own(image: &Image<'_>) -> bool {
+    image.path.is_empty() && !crate::modules::program_name().starts_with("python")
 }
 
 /// How a thunk may see by itself that a thread is attached.
