@@ -10,11 +10,13 @@ use crate::{modules, state};
 pub unsafe extern "C" fn before(_site: &Site, frame: &mut Frame) {
     let _errno = KeepErrno::new();
     modules::look_again();
+    if frame.rsi == 0 {
+        return;
+    }
     // SAFETY: the second argument of `dlsym` is a string.
-    if frame.rsi != 0 && hands_over(unsafe { CStr::from_ptr(frame.rsi as *const c_char) }) {
-        if let Some(watched) = state::watched() {
-            watched.interpreter.handovers_are_unseen();
-        }
+    let name = unsafe { CStr::from_ptr(frame.rsi as *const c_char) };
+    if let Some(watched) = state::watched().filter(|_| hands_over(name)) {
+        watched.interpreter.handovers_are_unseen();
     }
 }
 
