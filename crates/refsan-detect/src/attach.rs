@@ -8,7 +8,7 @@ use refsan_model::{Phase, RuleId, Severity};
 use refsan_trace::layout::{event_kind, thread_entry_state};
 use refsan_trace::{Event, Site, Trace};
 
-use crate::detection::{Detection, Outcome, phase};
+use crate::detection::{Detection, Outcome, events_of, phase};
 
 pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
     let mut detections: Vec<Detection> = Vec::new();
@@ -19,13 +19,10 @@ pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
         if is_daemon_in_ctypes(trace, site.module, site.slot) {
             continue;
         }
-        let events = trace
-            .events
-            .iter()
-            .filter(|event| is_of(event, site))
-            .cloned()
-            .collect();
-        add(&mut detections, detection(trace, site, outcome, events));
+        add(
+            &mut detections,
+            detection(trace, site, outcome, events_of(trace, site)),
+        );
     }
     if trace.header.finalizing_seen != 0 || trace.header.finalized_seen != 0 {
         detect_unreported(trace, &mut detections);
@@ -86,22 +83,6 @@ fn outcome(kind: u8) -> Option<Outcome> {
         event_kind::ATTACH_ENDED_THREAD => Some(Outcome::ThreadEnded),
         _ => None,
     }
-}
-
-fn is_of(event: &Event, site: &Site) -> bool {
-    (
-        event.module,
-        event.slot,
-        event.return_address,
-        event.kind,
-        event.life,
-    ) == (
-        site.module,
-        site.slot,
-        site.return_address,
-        site.kind,
-        site.life,
-    )
 }
 
 fn detection(trace: &Trace, site: &Site, outcome: Outcome, events: Vec<Event>) -> Detection {

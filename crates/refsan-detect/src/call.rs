@@ -1,10 +1,10 @@
 //! Calls without an attached thread state: RS101, RS102, RS201, RS202.
 
 use refsan_model::{Phase, RuleId, Severity};
+use refsan_trace::Trace;
 use refsan_trace::layout::{event_kind, slot_flags};
-use refsan_trace::{Event, Trace};
 
-use crate::detection::{Detection, phase};
+use crate::detection::{Detection, events_of, phase};
 
 pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
     let mut detections = Vec::new();
@@ -19,21 +19,6 @@ pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
         let rule = rule(has(slot_flags::RELEASE), phase);
         // A function that only reads damages nothing by itself; a release always may.
         let harmless = has(slot_flags::READS_ONLY) && !has(slot_flags::RELEASE);
-        let of_site = |event: &&Event| {
-            (
-                event.module,
-                event.slot,
-                event.return_address,
-                event.kind,
-                event.life,
-            ) == (
-                site.module,
-                site.slot,
-                site.return_address,
-                site.kind,
-                site.life,
-            )
-        };
         detections.push(Detection {
             rule,
             severity: if harmless {
@@ -48,7 +33,7 @@ pub(crate) fn detect(trace: &Trace) -> Vec<Detection> {
             call: slot.map(|slot| slot.name.clone()).unwrap_or_default(),
             return_address: site.return_address,
             outcome: None,
-            events: trace.events.iter().filter(of_site).cloned().collect(),
+            events: events_of(trace, site),
         });
     }
     detections

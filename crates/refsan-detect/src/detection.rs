@@ -1,8 +1,8 @@
 //! One fault at one call site.
 
 use refsan_model::{Phase, RuleId, Severity};
-use refsan_trace::Event;
 use refsan_trace::layout::life;
+use refsan_trace::{Event, Site, Trace};
 
 /// What became of a thread that asked for a thread state too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,4 +47,25 @@ pub(crate) fn phase(code: u8) -> Phase {
         life::FINALIZING => Phase::Finalizing,
         _ => Phase::Running,
     }
+}
+
+/// What was recorded of a site, oldest first.
+pub(crate) fn events_of(trace: &Trace, site: &Site) -> Vec<Event> {
+    let identity = (
+        site.module,
+        site.slot,
+        site.return_address,
+        site.kind,
+        site.life,
+    );
+    let is_of_site = |event: &&Event| {
+        (
+            event.module,
+            event.slot,
+            event.return_address,
+            event.kind,
+            event.life,
+        ) == identity
+    };
+    trace.events.iter().filter(is_of_site).cloned().collect()
 }
