@@ -154,7 +154,11 @@ impl Modules {
         let path = path_of(image);
         let probe = match self.hook(image, &dynamic, &path, watched, is_new) {
             Ok(probe) => probe,
-            Err(Unusable::NotRelocated) => return, // the next look finds it complete
+            Err(Unusable::NotRelocated) => {
+                // The next look finds it complete, and must not be skipped.
+                self.loads = 0;
+                return;
+            }
             Err(Unusable::Malformed) => {
                 if let Some(watched) = watched {
                     let (id, reason) = (self.next, skip_reason::MALFORMED);
