@@ -310,3 +310,26 @@ faulty.fault(1, 7)
     }
     assert_eq!((status, count(&report)), (Some(66), 7));
 }
+
+#[test]
+fn a_child_that_cannot_be_watched_writes_nothing_into_the_programs_files() {
+    let Some(workshop) = Workshop::open() else {
+        return;
+    };
+    // Descriptor 2 is a file of the program's, and the child may not make files of that size.
+    let code = "
+import os, resource, faulty
+faulty.fault(1, 1)
+file = os.open('data', os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+os.dup2(file, 2)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+os._exit(0 if os.fstat(file).st_size == 0 else 9)
+";
+    let code = code.replace("'data'", &format!("{:?}", workshop.path().join("data")));
+    let (status, report) = workshop.run(&code);
+    assert_eq!((status, count(&report)), (Some(66), 1));
+}
