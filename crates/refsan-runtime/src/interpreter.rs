@@ -215,7 +215,7 @@ impl Interpreter {
 /// Whether the interpreter is linked into a program that is not just Python: that program's own calls
 /// of the C-API go through no table.
 fn is_program_of_its_own(image: &Image<'_>) -> bool {
-    image.path.is_empty() && !crate::modules::program_name().starts_with("python")
+    image.path.is_empty() && !crate::process::program_name().starts_with("python")
 }
 
 /// How a thunk may see by itself that a thread is attached.

@@ -25,7 +25,6 @@ use zerocopy::{FromZeros, IntoBytes};
 
 use crate::hooks::{self, CallSite};
 use crate::interpreter::{self, Interpreter};
-use crate::options::base_name;
 use crate::process;
 use crate::state::{self, Watched};
 
@@ -59,10 +58,7 @@ struct Known {
 /// Looks at the binaries if new ones were loaded since the last look.
 pub fn look_again() {
     let Some(state) = state::state() else { return };
-    if state
-        .modules
-        .with(|modules| modules.nothing_loaded_since_fork())
-    {
+    if state.modules.with(Modules::nothing_loaded_since_fork) {
         return;
     }
     let loads = image::loads();
@@ -496,9 +492,4 @@ fn entry_of(found: &Found, function: &Function) -> SlotEntry {
     layout::set_text(&mut entry.name, function.name.as_bytes());
     entry.name_length = function.name.len().min(entry.name.len() - 1) as u16;
     entry
-}
-
-/// The name of the program, for the trace's file name.
-pub fn program_name() -> String {
-    base_name(&process::executable())
 }

@@ -1,7 +1,6 @@
 //! What the environment asks for: `REFSAN_OPTIONS`, `key=value` pairs separated by colons.
 
 use alloc::ffi::CString;
-use alloc::string::String;
 use core::ffi::CStr;
 
 use crate::message;
@@ -122,9 +121,4 @@ fn environment(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: not null, so it is a string.
     let value = (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })?;
     (!value.is_empty()).then_some(value)
-}
-
-/// The base name of a path.
-pub fn base_name(path: &str) -> String {
-    String::from(path.rsplit('/').next().unwrap_or(path))
 }

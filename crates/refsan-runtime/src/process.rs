@@ -58,6 +58,12 @@ pub fn executable() -> String {
     String::from_utf8_lossy(path.unwrap_or_default()).into_owned()
 }
 
+/// The base name of the executable.
+pub fn program_name() -> String {
+    let path = executable();
+    String::from(path.rsplit('/').next().unwrap_or(&path))
+}
+
 fn read_file(path: &str, limit: usize) -> Vec<u8> {
     let mut bytes = alloc::vec![0; limit];
     let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
@@ -141,7 +147,7 @@ fn create<T>(
 ) -> Result<T, CreateError> {
     let directory = state::state().map(|state| state.options.directory.to_string_lossy());
     let directory = directory.as_deref().unwrap_or(".").to_string();
-    let program = modules::program_name();
+    let program = program_name();
     let mut number = 0;
     loop {
         let suffix = if number == 0 {

@@ -145,6 +145,8 @@ pub mod thread_entry_state {
     pub const IDLE: u32 = 1;
     /// Its thread has entered a function that attaches and has not come back.
     pub const ATTACHING: u32 = 2;
+    /// It is being given to a thread.
+    pub const CLAIMED: u32 = 3;
 }
 
 /// The start of the file.
@@ -179,7 +181,7 @@ pub struct Header {
     pub python_version: u32,
     /// [`python_build`] bits.
     pub python_build: u32,
-    /// Address space layout: not used, zero.
+    /// Zero.
     pub reserved: u32,
     /// Wall-clock time of the start, nanoseconds since 1970.
     pub started_realtime: u64,

@@ -253,8 +253,8 @@ impl Writer {
                     continue;
                 }
                 let to = thread_entry_state::IDLE;
-                // From IDLE to IDLE two threads could both win; ATTACHING in between tells them apart.
-                let claim = thread_entry_state::ATTACHING + 1;
+                // From IDLE to IDLE two threads could both win; a state in between tells them apart.
+                let claim = thread_entry_state::CLAIMED;
                 if state
                     .compare_exchange(from, claim, Ordering::AcqRel, Ordering::Relaxed)
                     .is_ok()

@@ -12,7 +12,7 @@ use crate::error::CommandError;
 
 /// Where text goes that is not given a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Default {
+pub enum TextStream {
     /// Standard output: nothing else writes there.
     Stdout,
     /// Standard error: standard output belongs to the program that was run.
@@ -40,13 +40,15 @@ impl Outputs {
     ///
     /// # Errors
     /// When a file exists and may not be overwritten, or cannot be written.
-    pub fn new(arguments: &OutputArguments, default: Default) -> Result<Outputs, CommandError> {
-        let plain = |format: Format| match (&arguments.output, default, format) {
+    pub fn new(arguments: &OutputArguments, stream: TextStream) -> Result<Outputs, CommandError> {
+        let plain = |format: Format| match (&arguments.output, stream, format) {
             (Some(file), ..) if file == Path::new("-") => Target::Stdout,
             (Some(file), ..) => Target::File(file.clone()),
             // Who asks for a machine format without a file reads standard output.
-            (None, _, Format::Json | Format::Jsonl) | (None, Default::Stdout, _) => Target::Stdout,
-            (None, Default::Stderr, _) => Target::Stderr,
+            (None, _, Format::Json | Format::Jsonl) | (None, TextStream::Stdout, _) => {
+                Target::Stdout
+            }
+            (None, TextStream::Stderr, _) => Target::Stderr,
         };
         let mut targets = Vec::new();
         for wanted in &arguments.format {
@@ -80,7 +82,7 @@ impl Outputs {
                     },
                     target,
                 ));
-            } else if !to_file && default == Default::Stderr {
+            } else if !to_file && stream == TextStream::Stderr {
                 targets.push((Format::Concise, Target::Stderr));
             }
         }

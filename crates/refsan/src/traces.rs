@@ -1,7 +1,9 @@
-//! The traces of a run: where they go, which are its own.
+//! The traces of a run: where they go, which are its own, and what can be read of them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use refsan_trace::Trace;
 
 use crate::error::CommandError;
 
@@ -81,4 +83,27 @@ pub fn list(directory: &Path) -> Vec<PathBuf> {
     let mut traces: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_trace).collect();
     traces.sort();
     traces
+}
+
+/// Traces that could be read, and why others could not.
+pub struct Read {
+    /// The traces.
+    pub traces: Vec<Trace>,
+    /// One sentence for each that could not be read.
+    pub problems: Vec<String>,
+}
+
+/// Reads files. One that cannot be read does not hide the others.
+pub fn read_all(paths: &[PathBuf]) -> Read {
+    let mut read = Read {
+        traces: Vec::new(),
+        problems: Vec::new(),
+    };
+    for path in paths {
+        match Trace::read(path) {
+            Ok(trace) => read.traces.push(trace),
+            Err(error) => read.problems.push(error.to_string()),
+        }
+    }
+    read
 }

@@ -6,17 +6,15 @@ use crate::analysis::analyse;
 use crate::args::Report;
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::output::{Default, Outputs};
-use crate::traces;
-
-use super::run::read_all;
+use crate::output::{Outputs, TextStream};
+use crate::traces::{self, read_all};
 
 /// Runs the verb.
 ///
 /// # Errors
 /// When no trace can be read or the report cannot be written.
 pub fn run(arguments: &Report) -> Result<u8, CommandError> {
-    let outputs = Outputs::new(&arguments.output, Default::Stdout)?;
+    let outputs = Outputs::new(&arguments.output, TextStream::Stdout)?;
     let mut paths: Vec<PathBuf> = Vec::new();
     for path in &arguments.traces {
         if path.is_dir() {

@@ -1,17 +1,14 @@
 //! `refsan run`: watch a program, then report.
 
-use std::path::PathBuf;
-
 use refsan_model::Report;
-use refsan_trace::Trace;
 
 use crate::analysis::analyse;
 use crate::args::Run;
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::output::{Default, Outputs};
+use crate::output::{Outputs, TextStream};
 use crate::program::{Program, obstacle};
-use crate::traces::TraceDirectory;
+use crate::traces::{TraceDirectory, read_all};
 use crate::watch::{Ended, watch};
 
 /// Runs the verb.
@@ -19,7 +16,7 @@ use crate::watch::{Ended, watch};
 /// # Errors
 /// When the program cannot be started or the report cannot be written.
 pub fn run(arguments: &Run) -> Result<u8, CommandError> {
-    let outputs = Outputs::new(&arguments.output, Default::Stderr)?;
+    let outputs = Outputs::new(&arguments.output, TextStream::Stderr)?;
     let program = Program::of(&arguments.program)?;
     let traces = TraceDirectory::new(arguments.program.trace_dir.as_deref())?;
     let say = |text: String| {
@@ -52,29 +49,6 @@ pub fn run(arguments: &Run) -> Result<u8, CommandError> {
     }
     written?;
     Ok(status(arguments, &report, &ended))
-}
-
-/// Traces that could be read, and why others could not.
-pub struct Read {
-    /// The traces.
-    pub traces: Vec<Trace>,
-    /// One sentence for each that could not be read.
-    pub problems: Vec<String>,
-}
-
-/// Reads files. One that cannot be read does not hide the others.
-pub fn read_all(paths: &[PathBuf]) -> Read {
-    let mut read = Read {
-        traces: Vec::new(),
-        problems: Vec::new(),
-    };
-    for path in paths {
-        match Trace::read(path) {
-            Ok(trace) => read.traces.push(trace),
-            Err(error) => read.problems.push(error.to_string()),
-        }
-    }
-    read
 }
 
 fn status(arguments: &Run, report: &Report, ended: &Ended) -> u8 {

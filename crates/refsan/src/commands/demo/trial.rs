@@ -10,7 +10,6 @@ use std::os::unix::process::ExitStatusExt;
 
 use super::bounded::{self, Outcome};
 use crate::analysis::analyse;
-use crate::commands::run::read_all;
 use crate::error::CommandError;
 use crate::traces;
 
@@ -53,7 +52,7 @@ pub fn watched(
         .arg(python);
     python_arguments(&mut command, program);
     let outcome = run(&mut command)?;
-    let read = read_all(&traces::list(trace_directory));
+    let read = traces::read_all(&traces::list(trace_directory));
     let (report, _warnings) = analyse(&read.traces);
     Ok((outcome, report))
 }
